@@ -64,6 +64,26 @@ class CreateTokenRequest(_message.Message):
 Global___CreateTokenRequest: _TypeAlias = CreateTokenRequest  # noqa: Y015
 
 @_typing.final
+class GetTokenRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """tokens/{id}"""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetTokenRequest: _TypeAlias = GetTokenRequest  # noqa: Y015
+
+@_typing.final
 class ListTokensRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -346,6 +366,26 @@ class AddGrantRequest(_message.Message):
 Global___AddGrantRequest: _TypeAlias = AddGrantRequest  # noqa: Y015
 
 @_typing.final
+class GetGrantRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """grants/{id}"""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetGrantRequest: _TypeAlias = GetGrantRequest  # noqa: Y015
+
+@_typing.final
 class ListGrantsRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -489,6 +529,7 @@ class SchemaRule(_message.Message):
     JOINT_K_FIELD_NUMBER: _builtins.int
     SET_BY_FIELD_NUMBER: _builtins.int
     SET_TIME_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
     schema: _builtins.str
     """Without regard to case; it need not exist yet."""
     joint_k: _builtins.bool
@@ -497,6 +538,8 @@ class SchemaRule(_message.Message):
     """
     set_by: _builtins.str
     """A principal."""
+    name: _builtins.str
+    """schemaRules/{schema}. Ignored where a rule is set: `schema` says it."""
     @_builtins.property
     def set_time(self) -> _timestamp_pb2.Timestamp: ...
     def __init__(
@@ -506,10 +549,11 @@ class SchemaRule(_message.Message):
         joint_k: _builtins.bool = ...,
         set_by: _builtins.str = ...,
         set_time: _timestamp_pb2.Timestamp | None = ...,
+        name: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["set_time", b"set_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["joint_k", b"joint_k", "schema", b"schema", "set_by", b"set_by", "set_time", b"set_time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["joint_k", b"joint_k", "name", b"name", "schema", b"schema", "set_by", b"set_by", "set_time", b"set_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -554,6 +598,7 @@ class PrivacyBudget(_message.Message):
     SET_BY_FIELD_NUMBER: _builtins.int
     SET_TIME_FIELD_NUMBER: _builtins.int
     OUTDATED_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
     people: _builtins.str
     """A name for these people: 1 to 200 characters that show, without spaces."""
     epsilon: _builtins.str
@@ -566,6 +611,8 @@ class PrivacyBudget(_message.Message):
     """A principal."""
     outdated: _builtins.bool
     """Whether the ledger went back in time since, so that charges may be missing: the budget must be set again."""
+    name: _builtins.str
+    """privacyBudgets/{people}. Ignored where a budget is set: `people` says it."""
     @_builtins.property
     def tables(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """All tables that hold them, also under other names, as schema.table; a table is in one budget."""
@@ -584,10 +631,11 @@ class PrivacyBudget(_message.Message):
         set_by: _builtins.str = ...,
         set_time: _timestamp_pb2.Timestamp | None = ...,
         outdated: _builtins.bool = ...,
+        name: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["set_time", b"set_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["delta", b"delta", "epsilon", b"epsilon", "outdated", b"outdated", "people", b"people", "set_by", b"set_by", "set_time", b"set_time", "spent_delta", b"spent_delta", "spent_epsilon", b"spent_epsilon", "tables", b"tables"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["delta", b"delta", "epsilon", b"epsilon", "name", b"name", "outdated", b"outdated", "people", b"people", "set_by", b"set_by", "set_time", b"set_time", "spent_delta", b"spent_delta", "spent_epsilon", b"spent_epsilon", "tables", b"tables"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -618,15 +666,43 @@ class SetPrivacyBudgetRequest(_message.Message):
 Global___SetPrivacyBudgetRequest: _TypeAlias = SetPrivacyBudgetRequest  # noqa: Y015
 
 @_typing.final
-class ListPrivacyBudgetsRequest(_message.Message):
+class GetPrivacyBudgetRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
+    NAME_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """privacyBudgets/{people}"""
     def __init__(
         self,
+        *,
+        name: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetPrivacyBudgetRequest: _TypeAlias = GetPrivacyBudgetRequest  # noqa: Y015
+
+@_typing.final
+class ListPrivacyBudgetsRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    page_size: _builtins.int
+    """0 means all; more than 1000 means 1000."""
+    page_token: _builtins.str
+    def __init__(
+        self,
+        *,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -637,31 +713,63 @@ class ListPrivacyBudgetsResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     BUDGETS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Empty on the last page."""
     @_builtins.property
     def budgets(self) -> _containers.RepeatedCompositeFieldContainer[Global___PrivacyBudget]: ...
     def __init__(
         self,
         *,
         budgets: _abc.Iterable[Global___PrivacyBudget] | None = ...,
+        next_page_token: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["budgets", b"budgets"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["budgets", b"budgets", "next_page_token", b"next_page_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListPrivacyBudgetsResponse: _TypeAlias = ListPrivacyBudgetsResponse  # noqa: Y015
 
 @_typing.final
-class ListSchemaRulesRequest(_message.Message):
+class GetSchemaRuleRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
+    NAME_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """schemaRules/{schema}"""
     def __init__(
         self,
+        *,
+        name: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetSchemaRuleRequest: _TypeAlias = GetSchemaRuleRequest  # noqa: Y015
+
+@_typing.final
+class ListSchemaRulesRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    page_size: _builtins.int
+    """0 means all; more than 1000 means 1000."""
+    page_token: _builtins.str
+    def __init__(
+        self,
+        *,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -672,16 +780,20 @@ class ListSchemaRulesResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     RULES_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Empty on the last page."""
     @_builtins.property
     def rules(self) -> _containers.RepeatedCompositeFieldContainer[Global___SchemaRule]: ...
     def __init__(
         self,
         *,
         rules: _abc.Iterable[Global___SchemaRule] | None = ...,
+        next_page_token: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["rules", b"rules"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "rules", b"rules"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -39,6 +39,11 @@ class AccessServiceStub(object):
                 request_serializer=tableveil_dot_v1_dot_access__service__pb2.CreateTokenRequest.SerializeToString,
                 response_deserializer=tableveil_dot_v1_dot_access__service__pb2.Token.FromString,
                 _registered_method=True)
+        self.GetToken = channel.unary_unary(
+                '/tableveil.v1.AccessService/GetToken',
+                request_serializer=tableveil_dot_v1_dot_access__service__pb2.GetTokenRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_access__service__pb2.Token.FromString,
+                _registered_method=True)
         self.ListTokens = channel.unary_unary(
                 '/tableveil.v1.AccessService/ListTokens',
                 request_serializer=tableveil_dot_v1_dot_access__service__pb2.ListTokensRequest.SerializeToString,
@@ -59,6 +64,11 @@ class AccessServiceStub(object):
                 request_serializer=tableveil_dot_v1_dot_access__service__pb2.AddGrantRequest.SerializeToString,
                 response_deserializer=tableveil_dot_v1_dot_access__service__pb2.Grant.FromString,
                 _registered_method=True)
+        self.GetGrant = channel.unary_unary(
+                '/tableveil.v1.AccessService/GetGrant',
+                request_serializer=tableveil_dot_v1_dot_access__service__pb2.GetGrantRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_access__service__pb2.Grant.FromString,
+                _registered_method=True)
         self.ListGrants = channel.unary_unary(
                 '/tableveil.v1.AccessService/ListGrants',
                 request_serializer=tableveil_dot_v1_dot_access__service__pb2.ListGrantsRequest.SerializeToString,
@@ -74,6 +84,11 @@ class AccessServiceStub(object):
                 request_serializer=tableveil_dot_v1_dot_access__service__pb2.SetSchemaRuleRequest.SerializeToString,
                 response_deserializer=tableveil_dot_v1_dot_access__service__pb2.SchemaRule.FromString,
                 _registered_method=True)
+        self.GetSchemaRule = channel.unary_unary(
+                '/tableveil.v1.AccessService/GetSchemaRule',
+                request_serializer=tableveil_dot_v1_dot_access__service__pb2.GetSchemaRuleRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_access__service__pb2.SchemaRule.FromString,
+                _registered_method=True)
         self.ListSchemaRules = channel.unary_unary(
                 '/tableveil.v1.AccessService/ListSchemaRules',
                 request_serializer=tableveil_dot_v1_dot_access__service__pb2.ListSchemaRulesRequest.SerializeToString,
@@ -82,6 +97,11 @@ class AccessServiceStub(object):
         self.SetPrivacyBudget = channel.unary_unary(
                 '/tableveil.v1.AccessService/SetPrivacyBudget',
                 request_serializer=tableveil_dot_v1_dot_access__service__pb2.SetPrivacyBudgetRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_access__service__pb2.PrivacyBudget.FromString,
+                _registered_method=True)
+        self.GetPrivacyBudget = channel.unary_unary(
+                '/tableveil.v1.AccessService/GetPrivacyBudget',
+                request_serializer=tableveil_dot_v1_dot_access__service__pb2.GetPrivacyBudgetRequest.SerializeToString,
                 response_deserializer=tableveil_dot_v1_dot_access__service__pb2.PrivacyBudget.FromString,
                 _registered_method=True)
         self.ListPrivacyBudgets = channel.unary_unary(
@@ -101,6 +121,13 @@ class AccessServiceServicer(object):
 
     def CreateToken(self, request, context):
         """Makes a token. Only this answer has its text.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetToken(self, request, context):
+        """A token, without its text.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -134,6 +161,13 @@ class AccessServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetGrant(self, request, context):
+        """A grant on what the caller administers.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListGrants(self, request, context):
         """Newest first: the grants on what the caller administers.
         """
@@ -155,6 +189,13 @@ class AccessServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetSchemaRule(self, request, context):
+        """The rule of a schema that the caller administers.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListSchemaRules(self, request, context):
         """The rules of schemas that the caller administers, by name.
         """
@@ -164,6 +205,13 @@ class AccessServiceServicer(object):
 
     def SetPrivacyBudget(self, request, context):
         """Sets how much differentially private releases may tell of some people. Charges stay.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetPrivacyBudget(self, request, context):
+        """A budget, and what is spent of it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -191,6 +239,11 @@ def add_AccessServiceServicer_to_server(servicer, server):
                     request_deserializer=tableveil_dot_v1_dot_access__service__pb2.CreateTokenRequest.FromString,
                     response_serializer=tableveil_dot_v1_dot_access__service__pb2.Token.SerializeToString,
             ),
+            'GetToken': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetToken,
+                    request_deserializer=tableveil_dot_v1_dot_access__service__pb2.GetTokenRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_access__service__pb2.Token.SerializeToString,
+            ),
             'ListTokens': grpc.unary_unary_rpc_method_handler(
                     servicer.ListTokens,
                     request_deserializer=tableveil_dot_v1_dot_access__service__pb2.ListTokensRequest.FromString,
@@ -211,6 +264,11 @@ def add_AccessServiceServicer_to_server(servicer, server):
                     request_deserializer=tableveil_dot_v1_dot_access__service__pb2.AddGrantRequest.FromString,
                     response_serializer=tableveil_dot_v1_dot_access__service__pb2.Grant.SerializeToString,
             ),
+            'GetGrant': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetGrant,
+                    request_deserializer=tableveil_dot_v1_dot_access__service__pb2.GetGrantRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_access__service__pb2.Grant.SerializeToString,
+            ),
             'ListGrants': grpc.unary_unary_rpc_method_handler(
                     servicer.ListGrants,
                     request_deserializer=tableveil_dot_v1_dot_access__service__pb2.ListGrantsRequest.FromString,
@@ -226,6 +284,11 @@ def add_AccessServiceServicer_to_server(servicer, server):
                     request_deserializer=tableveil_dot_v1_dot_access__service__pb2.SetSchemaRuleRequest.FromString,
                     response_serializer=tableveil_dot_v1_dot_access__service__pb2.SchemaRule.SerializeToString,
             ),
+            'GetSchemaRule': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetSchemaRule,
+                    request_deserializer=tableveil_dot_v1_dot_access__service__pb2.GetSchemaRuleRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_access__service__pb2.SchemaRule.SerializeToString,
+            ),
             'ListSchemaRules': grpc.unary_unary_rpc_method_handler(
                     servicer.ListSchemaRules,
                     request_deserializer=tableveil_dot_v1_dot_access__service__pb2.ListSchemaRulesRequest.FromString,
@@ -234,6 +297,11 @@ def add_AccessServiceServicer_to_server(servicer, server):
             'SetPrivacyBudget': grpc.unary_unary_rpc_method_handler(
                     servicer.SetPrivacyBudget,
                     request_deserializer=tableveil_dot_v1_dot_access__service__pb2.SetPrivacyBudgetRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_access__service__pb2.PrivacyBudget.SerializeToString,
+            ),
+            'GetPrivacyBudget': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetPrivacyBudget,
+                    request_deserializer=tableveil_dot_v1_dot_access__service__pb2.GetPrivacyBudgetRequest.FromString,
                     response_serializer=tableveil_dot_v1_dot_access__service__pb2.PrivacyBudget.SerializeToString,
             ),
             'ListPrivacyBudgets': grpc.unary_unary_rpc_method_handler(
@@ -273,6 +341,33 @@ class AccessService(object):
             target,
             '/tableveil.v1.AccessService/CreateToken',
             tableveil_dot_v1_dot_access__service__pb2.CreateTokenRequest.SerializeToString,
+            tableveil_dot_v1_dot_access__service__pb2.Token.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetToken(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.AccessService/GetToken',
+            tableveil_dot_v1_dot_access__service__pb2.GetTokenRequest.SerializeToString,
             tableveil_dot_v1_dot_access__service__pb2.Token.FromString,
             options,
             channel_credentials,
@@ -393,6 +488,33 @@ class AccessService(object):
             _registered_method=True)
 
     @staticmethod
+    def GetGrant(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.AccessService/GetGrant',
+            tableveil_dot_v1_dot_access__service__pb2.GetGrantRequest.SerializeToString,
+            tableveil_dot_v1_dot_access__service__pb2.Grant.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def ListGrants(request,
             target,
             options=(),
@@ -474,6 +596,33 @@ class AccessService(object):
             _registered_method=True)
 
     @staticmethod
+    def GetSchemaRule(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.AccessService/GetSchemaRule',
+            tableveil_dot_v1_dot_access__service__pb2.GetSchemaRuleRequest.SerializeToString,
+            tableveil_dot_v1_dot_access__service__pb2.SchemaRule.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def ListSchemaRules(request,
             target,
             options=(),
@@ -516,6 +665,33 @@ class AccessService(object):
             target,
             '/tableveil.v1.AccessService/SetPrivacyBudget',
             tableveil_dot_v1_dot_access__service__pb2.SetPrivacyBudgetRequest.SerializeToString,
+            tableveil_dot_v1_dot_access__service__pb2.PrivacyBudget.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetPrivacyBudget(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.AccessService/GetPrivacyBudget',
+            tableveil_dot_v1_dot_access__service__pb2.GetPrivacyBudgetRequest.SerializeToString,
             tableveil_dot_v1_dot_access__service__pb2.PrivacyBudget.FromString,
             options,
             channel_credentials,

@@ -16,6 +16,8 @@ class AccessServiceStub:
     def __init__(self, channel: _grpc.Channel) -> None: ...
     CreateToken: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.CreateTokenRequest, _access_service_pb2.Token]
     """Makes a token. Only this answer has its text."""
+    GetToken: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.GetTokenRequest, _access_service_pb2.Token]
+    """A token, without its text."""
     ListTokens: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.ListTokensRequest, _access_service_pb2.ListTokensResponse]
     """Newest first, with those that are not accepted any more."""
     RevokeToken: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.RevokeTokenRequest, _access_service_pb2.Token]
@@ -24,16 +26,22 @@ class AccessServiceStub:
     """Accepts a token again that a restore suspended."""
     AddGrant: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.AddGrantRequest, _access_service_pb2.Grant]
     """Gives a role. An equal grant that is there is returned; if it was suspended, it counts again."""
+    GetGrant: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.GetGrantRequest, _access_service_pb2.Grant]
+    """A grant on what the caller administers."""
     ListGrants: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.ListGrantsRequest, _access_service_pb2.ListGrantsResponse]
     """Newest first: the grants on what the caller administers."""
     RemoveGrant: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.RemoveGrantRequest, _access_service_pb2.RemoveGrantResponse]
     """Takes a role back, from the next call on. Jobs that need it end before they write."""
     SetSchemaRule: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.SetSchemaRuleRequest, _access_service_pb2.SchemaRule]
     """Makes the rule of a schema in place of an earlier one. It counts for releases that are written from now on."""
+    GetSchemaRule: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.GetSchemaRuleRequest, _access_service_pb2.SchemaRule]
+    """The rule of a schema that the caller administers."""
     ListSchemaRules: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.ListSchemaRulesRequest, _access_service_pb2.ListSchemaRulesResponse]
     """The rules of schemas that the caller administers, by name."""
     SetPrivacyBudget: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.SetPrivacyBudgetRequest, _access_service_pb2.PrivacyBudget]
     """Sets how much differentially private releases may tell of some people. Charges stay."""
+    GetPrivacyBudget: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.GetPrivacyBudgetRequest, _access_service_pb2.PrivacyBudget]
+    """A budget, and what is spent of it."""
     ListPrivacyBudgets: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.ListPrivacyBudgetsRequest, _access_service_pb2.ListPrivacyBudgetsResponse]
     """All budgets, by the names of their people."""
     ConfirmRestored: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.ConfirmRestoredRequest, _access_service_pb2.ConfirmRestoredResponse]
@@ -47,6 +55,14 @@ class AccessServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _grpc.ServicerContext,
     ) -> _access_service_pb2.Token:
         """Makes a token. Only this answer has its text."""
+
+    @_abc_1.abstractmethod
+    def GetToken(
+        self,
+        request: _access_service_pb2.GetTokenRequest,
+        context: _grpc.ServicerContext,
+    ) -> _access_service_pb2.Token:
+        """A token, without its text."""
 
     @_abc_1.abstractmethod
     def ListTokens(
@@ -81,6 +97,14 @@ class AccessServiceServicer(metaclass=_abc_1.ABCMeta):
         """Gives a role. An equal grant that is there is returned; if it was suspended, it counts again."""
 
     @_abc_1.abstractmethod
+    def GetGrant(
+        self,
+        request: _access_service_pb2.GetGrantRequest,
+        context: _grpc.ServicerContext,
+    ) -> _access_service_pb2.Grant:
+        """A grant on what the caller administers."""
+
+    @_abc_1.abstractmethod
     def ListGrants(
         self,
         request: _access_service_pb2.ListGrantsRequest,
@@ -105,6 +129,14 @@ class AccessServiceServicer(metaclass=_abc_1.ABCMeta):
         """Makes the rule of a schema in place of an earlier one. It counts for releases that are written from now on."""
 
     @_abc_1.abstractmethod
+    def GetSchemaRule(
+        self,
+        request: _access_service_pb2.GetSchemaRuleRequest,
+        context: _grpc.ServicerContext,
+    ) -> _access_service_pb2.SchemaRule:
+        """The rule of a schema that the caller administers."""
+
+    @_abc_1.abstractmethod
     def ListSchemaRules(
         self,
         request: _access_service_pb2.ListSchemaRulesRequest,
@@ -119,6 +151,14 @@ class AccessServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _grpc.ServicerContext,
     ) -> _access_service_pb2.PrivacyBudget:
         """Sets how much differentially private releases may tell of some people. Charges stay."""
+
+    @_abc_1.abstractmethod
+    def GetPrivacyBudget(
+        self,
+        request: _access_service_pb2.GetPrivacyBudgetRequest,
+        context: _grpc.ServicerContext,
+    ) -> _access_service_pb2.PrivacyBudget:
+        """A budget, and what is spent of it."""
 
     @_abc_1.abstractmethod
     def ListPrivacyBudgets(

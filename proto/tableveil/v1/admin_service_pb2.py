@@ -23,11 +23,12 @@ _sym_db = _symbol_database.Default()
 
 
 from google.api import field_behavior_pb2 as google_dot_api_dot_field__behavior__pb2
+from google.api import resource_pb2 as google_dot_api_dot_resource__pb2
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from tableveil.v1 import access_pb2 as tableveil_dot_v1_dot_access__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n tableveil/v1/admin_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x19tableveil/v1/access.proto\"\x16\n\x14GetServerInfoRequest\"\xa1\x02\n\nServerInfo\x12\x0f\n\x07version\x18\x01 \x01(\t\x12\x18\n\x10\x64\x61tabase_version\x18\x02 \x01(\t\x12\x1d\n\x15largest_message_bytes\x18\x03 \x01(\x03\x12\x19\n\x11largest_page_size\x18\x04 \x01(\x05\x12.\n\x0bstream_idle\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x11\n\tprincipal\x18\x06 \x01(\t\x12\x12\n\nwarehouses\x18\x07 \x03(\t\x12\'\n\x05roles\x18\x08 \x03(\x0e\x32\x18.tableveil.v1.AccessRole\x12.\n\x0cserver_roles\x18\t \x03(\x0e\x32\x18.tableveil.v1.AccessRole\"\x18\n\x16GetServerStatusRequest\"I\n\x0cServerStatus\x12\x10\n\x08\x64\x61tabase\x18\x01 \x01(\t\x12\'\n\x08\x66indings\x18\x02 \x03(\x0b\x32\x15.tableveil.v1.Finding\"d\n\x07\x46inding\x12)\n\x05level\x18\x01 \x01(\x0e\x32\x1a.tableveil.v1.FindingLevel\x12\x0f\n\x07subject\x18\x02 \x01(\t\x12\r\n\x05\x66ound\x18\x03 \x01(\t\x12\x0e\n\x06\x61\x64vice\x18\x04 \x01(\t\"[\n\x15\x42\x61\x63kupDatabaseRequest\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x02\x12\x11\n\x04keep\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x03 \x01(\tB\x07\n\x05_keep\"\x86\x01\n\x06\x42\x61\x63kup\x12\x0c\n\x04path\x18\x01 \x01(\t\x12\x12\n\nsize_bytes\x18\x02 \x01(\x03\x12\x0e\n\x06tables\x18\x03 \x01(\x03\x12\x0c\n\x04rows\x18\x04 \x01(\x03\x12+\n\x08\x64uration\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0f\n\x07removed\x18\x06 \x03(\t\"?\n\x13\x43reateSchemaRequest\x12\x14\n\x06schema\x18\x01 \x01(\tB\x04\xe2\x41\x01\x02\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"\x18\n\x06Schema\x12\x0e\n\x06schema\x18\x01 \x01(\t*y\n\x0c\x46indingLevel\x12\x1d\n\x19\x46INDING_LEVEL_UNSPECIFIED\x10\x00\x12\x14\n\x10\x46INDING_LEVEL_OK\x10\x01\x12\x19\n\x15\x46INDING_LEVEL_WARNING\x10\x02\x12\x19\n\x15\x46INDING_LEVEL_PROBLEM\x10\x03\x32\xf7\x02\n\x0c\x41\x64minService\x12[\n\rGetServerInfo\x12\".tableveil.v1.GetServerInfoRequest\x1a\x18.tableveil.v1.ServerInfo\"\x0c\xda\xdd\x18\x08\n\x06\x01\x02\x03\x04\x05\x06\x12^\n\x0fGetServerStatus\x12$.tableveil.v1.GetServerStatusRequest\x1a\x1a.tableveil.v1.ServerStatus\"\t\xda\xdd\x18\x05\n\x01\x02\x18\x01\x12V\n\x0e\x42\x61\x63kupDatabase\x12#.tableveil.v1.BackupDatabaseRequest\x1a\x14.tableveil.v1.Backup\"\t\xda\xdd\x18\x05\n\x01\x02\x18\x01\x12R\n\x0c\x43reateSchema\x12!.tableveil.v1.CreateSchemaRequest\x1a\x14.tableveil.v1.Schema\"\t\xda\xdd\x18\x05\n\x01\x01\x18\x01\x42\x62\n\x10org.tableveil.v1P\x01Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\xaa\x02\x0cTableveil.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n tableveil/v1/admin_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x19tableveil/v1/access.proto\"\x16\n\x14GetServerInfoRequest\"\xa1\x02\n\nServerInfo\x12\x0f\n\x07version\x18\x01 \x01(\t\x12\x18\n\x10\x64\x61tabase_version\x18\x02 \x01(\t\x12\x1d\n\x15largest_message_bytes\x18\x03 \x01(\x03\x12\x19\n\x11largest_page_size\x18\x04 \x01(\x05\x12.\n\x0bstream_idle\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x11\n\tprincipal\x18\x06 \x01(\t\x12\x12\n\nwarehouses\x18\x07 \x03(\t\x12\'\n\x05roles\x18\x08 \x03(\x0e\x32\x18.tableveil.v1.AccessRole\x12.\n\x0cserver_roles\x18\t \x03(\x0e\x32\x18.tableveil.v1.AccessRole\"\x18\n\x16GetServerStatusRequest\"I\n\x0cServerStatus\x12\x10\n\x08\x64\x61tabase\x18\x01 \x01(\t\x12\'\n\x08\x66indings\x18\x02 \x03(\x0b\x32\x15.tableveil.v1.Finding\"d\n\x07\x46inding\x12)\n\x05level\x18\x01 \x01(\x0e\x32\x1a.tableveil.v1.FindingLevel\x12\x0f\n\x07subject\x18\x02 \x01(\t\x12\r\n\x05\x66ound\x18\x03 \x01(\t\x12\x0e\n\x06\x61\x64vice\x18\x04 \x01(\t\"[\n\x15\x42\x61\x63kupDatabaseRequest\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x02\x12\x11\n\x04keep\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x03 \x01(\tB\x07\n\x05_keep\"\x86\x01\n\x06\x42\x61\x63kup\x12\x0c\n\x04path\x18\x01 \x01(\t\x12\x12\n\nsize_bytes\x18\x02 \x01(\x03\x12\x0e\n\x06tables\x18\x03 \x01(\x03\x12\x0c\n\x04rows\x18\x04 \x01(\x03\x12+\n\x08\x64uration\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0f\n\x07removed\x18\x06 \x03(\t\"?\n\x13\x43reateSchemaRequest\x12\x14\n\x06schema\x18\x01 \x01(\tB\x04\xe2\x41\x01\x02\x12\x12\n\nrequest_id\x18\x02 \x01(\t\";\n\x10GetSchemaRequest\x12\'\n\x04name\x18\x01 \x01(\tB\x19\xe2\x41\x01\x02\xfa\x41\x12\n\x10tableveil/Schema\"f\n\x06Schema\x12\x0e\n\x06schema\x18\x01 \x01(\t\x12\x12\n\x04name\x18\x02 \x01(\tB\x04\xe2\x41\x01\x08:8\xea\x41\x35\n\x10tableveil/Schema\x12\x10schemas/{schema}*\x07schemas2\x06schema*y\n\x0c\x46indingLevel\x12\x1d\n\x19\x46INDING_LEVEL_UNSPECIFIED\x10\x00\x12\x14\n\x10\x46INDING_LEVEL_OK\x10\x01\x12\x19\n\x15\x46INDING_LEVEL_WARNING\x10\x02\x12\x19\n\x15\x46INDING_LEVEL_PROBLEM\x10\x03\x32\xca\x03\n\x0c\x41\x64minService\x12[\n\rGetServerInfo\x12\".tableveil.v1.GetServerInfoRequest\x1a\x18.tableveil.v1.ServerInfo\"\x0c\xda\xdd\x18\x08\n\x06\x01\x02\x03\x04\x05\x06\x12^\n\x0fGetServerStatus\x12$.tableveil.v1.GetServerStatusRequest\x1a\x1a.tableveil.v1.ServerStatus\"\t\xda\xdd\x18\x05\n\x01\x02\x18\x01\x12V\n\x0e\x42\x61\x63kupDatabase\x12#.tableveil.v1.BackupDatabaseRequest\x1a\x14.tableveil.v1.Backup\"\t\xda\xdd\x18\x05\n\x01\x02\x18\x01\x12Q\n\tGetSchema\x12\x1e.tableveil.v1.GetSchemaRequest\x1a\x14.tableveil.v1.Schema\"\x0e\xda\xdd\x18\n\n\x02\x01\x03\x12\x04name\x12R\n\x0c\x43reateSchema\x12!.tableveil.v1.CreateSchemaRequest\x1a\x14.tableveil.v1.Schema\"\t\xda\xdd\x18\x05\n\x01\x01\x18\x01\x42\x62\n\x10org.tableveil.v1P\x01Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\xaa\x02\x0cTableveil.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -39,34 +40,44 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_BACKUPDATABASEREQUEST'].fields_by_name['name']._serialized_options = b'\342A\001\002'
   _globals['_CREATESCHEMAREQUEST'].fields_by_name['schema']._loaded_options = None
   _globals['_CREATESCHEMAREQUEST'].fields_by_name['schema']._serialized_options = b'\342A\001\002'
+  _globals['_GETSCHEMAREQUEST'].fields_by_name['name']._loaded_options = None
+  _globals['_GETSCHEMAREQUEST'].fields_by_name['name']._serialized_options = b'\342A\001\002\372A\022\n\020tableveil/Schema'
+  _globals['_SCHEMA'].fields_by_name['name']._loaded_options = None
+  _globals['_SCHEMA'].fields_by_name['name']._serialized_options = b'\342A\001\010'
+  _globals['_SCHEMA']._loaded_options = None
+  _globals['_SCHEMA']._serialized_options = b'\352A5\n\020tableveil/Schema\022\020schemas/{schema}*\007schemas2\006schema'
   _globals['_ADMINSERVICE'].methods_by_name['GetServerInfo']._loaded_options = None
   _globals['_ADMINSERVICE'].methods_by_name['GetServerInfo']._serialized_options = b'\332\335\030\010\n\006\001\002\003\004\005\006'
   _globals['_ADMINSERVICE'].methods_by_name['GetServerStatus']._loaded_options = None
   _globals['_ADMINSERVICE'].methods_by_name['GetServerStatus']._serialized_options = b'\332\335\030\005\n\001\002\030\001'
   _globals['_ADMINSERVICE'].methods_by_name['BackupDatabase']._loaded_options = None
   _globals['_ADMINSERVICE'].methods_by_name['BackupDatabase']._serialized_options = b'\332\335\030\005\n\001\002\030\001'
+  _globals['_ADMINSERVICE'].methods_by_name['GetSchema']._loaded_options = None
+  _globals['_ADMINSERVICE'].methods_by_name['GetSchema']._serialized_options = b'\332\335\030\n\n\002\001\003\022\004name'
   _globals['_ADMINSERVICE'].methods_by_name['CreateSchema']._loaded_options = None
   _globals['_ADMINSERVICE'].methods_by_name['CreateSchema']._serialized_options = b'\332\335\030\005\n\001\001\030\001'
-  _globals['_FINDINGLEVEL']._serialized_start=982
-  _globals['_FINDINGLEVEL']._serialized_end=1103
-  _globals['_GETSERVERINFOREQUEST']._serialized_start=142
-  _globals['_GETSERVERINFOREQUEST']._serialized_end=164
-  _globals['_SERVERINFO']._serialized_start=167
-  _globals['_SERVERINFO']._serialized_end=456
-  _globals['_GETSERVERSTATUSREQUEST']._serialized_start=458
-  _globals['_GETSERVERSTATUSREQUEST']._serialized_end=482
-  _globals['_SERVERSTATUS']._serialized_start=484
-  _globals['_SERVERSTATUS']._serialized_end=557
-  _globals['_FINDING']._serialized_start=559
-  _globals['_FINDING']._serialized_end=659
-  _globals['_BACKUPDATABASEREQUEST']._serialized_start=661
-  _globals['_BACKUPDATABASEREQUEST']._serialized_end=752
-  _globals['_BACKUP']._serialized_start=755
-  _globals['_BACKUP']._serialized_end=889
-  _globals['_CREATESCHEMAREQUEST']._serialized_start=891
-  _globals['_CREATESCHEMAREQUEST']._serialized_end=954
-  _globals['_SCHEMA']._serialized_start=956
-  _globals['_SCHEMA']._serialized_end=980
-  _globals['_ADMINSERVICE']._serialized_start=1106
-  _globals['_ADMINSERVICE']._serialized_end=1481
+  _globals['_FINDINGLEVEL']._serialized_start=1148
+  _globals['_FINDINGLEVEL']._serialized_end=1269
+  _globals['_GETSERVERINFOREQUEST']._serialized_start=169
+  _globals['_GETSERVERINFOREQUEST']._serialized_end=191
+  _globals['_SERVERINFO']._serialized_start=194
+  _globals['_SERVERINFO']._serialized_end=483
+  _globals['_GETSERVERSTATUSREQUEST']._serialized_start=485
+  _globals['_GETSERVERSTATUSREQUEST']._serialized_end=509
+  _globals['_SERVERSTATUS']._serialized_start=511
+  _globals['_SERVERSTATUS']._serialized_end=584
+  _globals['_FINDING']._serialized_start=586
+  _globals['_FINDING']._serialized_end=686
+  _globals['_BACKUPDATABASEREQUEST']._serialized_start=688
+  _globals['_BACKUPDATABASEREQUEST']._serialized_end=779
+  _globals['_BACKUP']._serialized_start=782
+  _globals['_BACKUP']._serialized_end=916
+  _globals['_CREATESCHEMAREQUEST']._serialized_start=918
+  _globals['_CREATESCHEMAREQUEST']._serialized_end=981
+  _globals['_GETSCHEMAREQUEST']._serialized_start=983
+  _globals['_GETSCHEMAREQUEST']._serialized_end=1042
+  _globals['_SCHEMA']._serialized_start=1044
+  _globals['_SCHEMA']._serialized_end=1146
+  _globals['_ADMINSERVICE']._serialized_start=1272
+  _globals['_ADMINSERVICE']._serialized_end=1730
 # @@protoc_insertion_point(module_scope)

@@ -49,6 +49,11 @@ class AdminServiceStub(object):
                 request_serializer=tableveil_dot_v1_dot_admin__service__pb2.BackupDatabaseRequest.SerializeToString,
                 response_deserializer=tableveil_dot_v1_dot_admin__service__pb2.Backup.FromString,
                 _registered_method=True)
+        self.GetSchema = channel.unary_unary(
+                '/tableveil.v1.AdminService/GetSchema',
+                request_serializer=tableveil_dot_v1_dot_admin__service__pb2.GetSchemaRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_admin__service__pb2.Schema.FromString,
+                _registered_method=True)
         self.CreateSchema = channel.unary_unary(
                 '/tableveil.v1.AdminService/CreateSchema',
                 request_serializer=tableveil_dot_v1_dot_admin__service__pb2.CreateSchemaRequest.SerializeToString,
@@ -81,6 +86,13 @@ class AdminServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetSchema(self, request, context):
+        """A schema that the caller may read tables of, release into, or administers.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def CreateSchema(self, request, context):
         """Makes a schema of the database, for tables and releases.
         """
@@ -105,6 +117,11 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.BackupDatabase,
                     request_deserializer=tableveil_dot_v1_dot_admin__service__pb2.BackupDatabaseRequest.FromString,
                     response_serializer=tableveil_dot_v1_dot_admin__service__pb2.Backup.SerializeToString,
+            ),
+            'GetSchema': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetSchema,
+                    request_deserializer=tableveil_dot_v1_dot_admin__service__pb2.GetSchemaRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_admin__service__pb2.Schema.SerializeToString,
             ),
             'CreateSchema': grpc.unary_unary_rpc_method_handler(
                     servicer.CreateSchema,
@@ -193,6 +210,33 @@ class AdminService(object):
             '/tableveil.v1.AdminService/BackupDatabase',
             tableveil_dot_v1_dot_admin__service__pb2.BackupDatabaseRequest.SerializeToString,
             tableveil_dot_v1_dot_admin__service__pb2.Backup.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetSchema(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.AdminService/GetSchema',
+            tableveil_dot_v1_dot_admin__service__pb2.GetSchemaRequest.SerializeToString,
+            tableveil_dot_v1_dot_admin__service__pb2.Schema.FromString,
             options,
             channel_credentials,
             insecure,

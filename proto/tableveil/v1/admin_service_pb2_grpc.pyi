@@ -22,6 +22,8 @@ class AdminServiceStub:
     """Writes a copy of the database, as of one moment, into the server's directory for backups. The call returns when the
     copy is safe on the disk. Jobs go on meanwhile. A cancelled call leaves nothing behind.
     """
+    GetSchema: _grpc.UnaryUnaryMultiCallable[_admin_service_pb2.GetSchemaRequest, _admin_service_pb2.Schema]
+    """A schema that the caller may read tables of, release into, or administers."""
     CreateSchema: _grpc.UnaryUnaryMultiCallable[_admin_service_pb2.CreateSchemaRequest, _admin_service_pb2.Schema]
     """Makes a schema of the database, for tables and releases."""
 
@@ -51,6 +53,14 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         """Writes a copy of the database, as of one moment, into the server's directory for backups. The call returns when the
         copy is safe on the disk. Jobs go on meanwhile. A cancelled call leaves nothing behind.
         """
+
+    @_abc_1.abstractmethod
+    def GetSchema(
+        self,
+        request: _admin_service_pb2.GetSchemaRequest,
+        context: _grpc.ServicerContext,
+    ) -> _admin_service_pb2.Schema:
+        """A schema that the caller may read tables of, release into, or administers."""
 
     @_abc_1.abstractmethod
     def CreateSchema(

@@ -65,6 +65,26 @@ class CreateHierarchyRequest(_message.Message):
 Global___CreateHierarchyRequest: _TypeAlias = CreateHierarchyRequest  # noqa: Y015
 
 @_typing.final
+class GetHierarchyRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """hierarchies/{name}@{version}, or hierarchies/{name} for the newest version"""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetHierarchyRequest: _TypeAlias = GetHierarchyRequest  # noqa: Y015
+
+@_typing.final
 class ListHierarchiesRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -121,6 +141,7 @@ class StoredHierarchyInfo(_message.Message):
     VALUES_FIELD_NUMBER: _builtins.int
     CREATE_TIME_FIELD_NUMBER: _builtins.int
     ORIGIN_FIELD_NUMBER: _builtins.int
+    RESOURCE_NAME_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     version: _builtins.int
     levels: _builtins.int
@@ -128,6 +149,8 @@ class StoredHierarchyInfo(_message.Message):
     values: _builtins.int
     origin: _builtins.str
     """Where the rows came from when they were first stored: the name of a file, a table, a policy. Empty: not known."""
+    resource_name: _builtins.str
+    """hierarchies/{name}@{version}"""
     @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp: ...
     def __init__(
@@ -139,10 +162,11 @@ class StoredHierarchyInfo(_message.Message):
         values: _builtins.int = ...,
         create_time: _timestamp_pb2.Timestamp | None = ...,
         origin: _builtins.str = ...,
+        resource_name: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "levels", b"levels", "name", b"name", "origin", b"origin", "values", b"values", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "levels", b"levels", "name", b"name", "origin", b"origin", "resource_name", b"resource_name", "values", b"values", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -39,6 +39,11 @@ class HierarchyServiceStub(object):
                 request_serializer=tableveil_dot_v1_dot_hierarchy__service__pb2.CreateHierarchyRequest.SerializeToString,
                 response_deserializer=tableveil_dot_v1_dot_hierarchy__service__pb2.StoredHierarchyInfo.FromString,
                 _registered_method=True)
+        self.GetHierarchy = channel.unary_unary(
+                '/tableveil.v1.HierarchyService/GetHierarchy',
+                request_serializer=tableveil_dot_v1_dot_hierarchy__service__pb2.GetHierarchyRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_hierarchy__service__pb2.StoredHierarchyInfo.FromString,
+                _registered_method=True)
         self.ListHierarchies = channel.unary_unary(
                 '/tableveil.v1.HierarchyService/ListHierarchies',
                 request_serializer=tableveil_dot_v1_dot_hierarchy__service__pb2.ListHierarchiesRequest.SerializeToString,
@@ -66,6 +71,13 @@ class HierarchyServiceServicer(object):
 
     def CreateHierarchy(self, request_iterator, context):
         """Stores a hierarchy as the next version of its name; the same content again returns the version there is.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetHierarchy(self, request, context):
+        """A stored version, without its rows.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -106,6 +118,11 @@ def add_HierarchyServiceServicer_to_server(servicer, server):
             'CreateHierarchy': grpc.stream_unary_rpc_method_handler(
                     servicer.CreateHierarchy,
                     request_deserializer=tableveil_dot_v1_dot_hierarchy__service__pb2.CreateHierarchyRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_hierarchy__service__pb2.StoredHierarchyInfo.SerializeToString,
+            ),
+            'GetHierarchy': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetHierarchy,
+                    request_deserializer=tableveil_dot_v1_dot_hierarchy__service__pb2.GetHierarchyRequest.FromString,
                     response_serializer=tableveil_dot_v1_dot_hierarchy__service__pb2.StoredHierarchyInfo.SerializeToString,
             ),
             'ListHierarchies': grpc.unary_unary_rpc_method_handler(
@@ -155,6 +172,33 @@ class HierarchyService(object):
             target,
             '/tableveil.v1.HierarchyService/CreateHierarchy',
             tableveil_dot_v1_dot_hierarchy__service__pb2.CreateHierarchyRequest.SerializeToString,
+            tableveil_dot_v1_dot_hierarchy__service__pb2.StoredHierarchyInfo.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetHierarchy(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.HierarchyService/GetHierarchy',
+            tableveil_dot_v1_dot_hierarchy__service__pb2.GetHierarchyRequest.SerializeToString,
             tableveil_dot_v1_dot_hierarchy__service__pb2.StoredHierarchyInfo.FromString,
             options,
             channel_credentials,

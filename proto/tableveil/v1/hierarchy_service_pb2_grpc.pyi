@@ -16,6 +16,8 @@ class HierarchyServiceStub:
     def __init__(self, channel: _grpc.Channel) -> None: ...
     CreateHierarchy: _grpc.StreamUnaryMultiCallable[_hierarchy_service_pb2.CreateHierarchyRequest, _hierarchy_service_pb2.StoredHierarchyInfo]
     """Stores a hierarchy as the next version of its name; the same content again returns the version there is."""
+    GetHierarchy: _grpc.UnaryUnaryMultiCallable[_hierarchy_service_pb2.GetHierarchyRequest, _hierarchy_service_pb2.StoredHierarchyInfo]
+    """A stored version, without its rows."""
     ListHierarchies: _grpc.UnaryUnaryMultiCallable[_hierarchy_service_pb2.ListHierarchiesRequest, _hierarchy_service_pb2.ListHierarchiesResponse]
     """Newest version of each name first by name."""
     PreviewHierarchy: _grpc.StreamUnaryMultiCallable[_hierarchy_service_pb2.PreviewHierarchyRequest, _hierarchy_service_pb2.PreviewHierarchyResponse]
@@ -35,6 +37,14 @@ class HierarchyServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _grpc.ServicerContext,
     ) -> _hierarchy_service_pb2.StoredHierarchyInfo:
         """Stores a hierarchy as the next version of its name; the same content again returns the version there is."""
+
+    @_abc_1.abstractmethod
+    def GetHierarchy(
+        self,
+        request: _hierarchy_service_pb2.GetHierarchyRequest,
+        context: _grpc.ServicerContext,
+    ) -> _hierarchy_service_pb2.StoredHierarchyInfo:
+        """A stored version, without its rows."""
 
     @_abc_1.abstractmethod
     def ListHierarchies(

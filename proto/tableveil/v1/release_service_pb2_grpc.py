@@ -84,6 +84,11 @@ class ReleaseServiceStub(object):
                 request_serializer=tableveil_dot_v1_dot_release__service__pb2.ListTargetsRequest.SerializeToString,
                 response_deserializer=tableveil_dot_v1_dot_release__service__pb2.ListTargetsResponse.FromString,
                 _registered_method=True)
+        self.GetTarget = channel.unary_unary(
+                '/tableveil.v1.ReleaseService/GetTarget',
+                request_serializer=tableveil_dot_v1_dot_release__service__pb2.GetTargetRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_release__service__pb2.PublicationTarget.FromString,
+                _registered_method=True)
         self.GetJointClasses = channel.unary_unary(
                 '/tableveil.v1.ReleaseService/GetJointClasses',
                 request_serializer=tableveil_dot_v1_dot_release__service__pb2.GetJointClassesRequest.SerializeToString,
@@ -171,6 +176,13 @@ class ReleaseServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetTarget(self, request, context):
+        """One of these places.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetJointClasses(self, request, context):
         """How many people some releases tell apart together, by the classes that the ledger keeps of them. For their stewards.
         """
@@ -230,6 +242,11 @@ def add_ReleaseServiceServicer_to_server(servicer, server):
                     servicer.ListTargets,
                     request_deserializer=tableveil_dot_v1_dot_release__service__pb2.ListTargetsRequest.FromString,
                     response_serializer=tableveil_dot_v1_dot_release__service__pb2.ListTargetsResponse.SerializeToString,
+            ),
+            'GetTarget': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetTarget,
+                    request_deserializer=tableveil_dot_v1_dot_release__service__pb2.GetTargetRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_release__service__pb2.PublicationTarget.SerializeToString,
             ),
             'GetJointClasses': grpc.unary_unary_rpc_method_handler(
                     servicer.GetJointClasses,
@@ -507,6 +524,33 @@ class ReleaseService(object):
             '/tableveil.v1.ReleaseService/ListTargets',
             tableveil_dot_v1_dot_release__service__pb2.ListTargetsRequest.SerializeToString,
             tableveil_dot_v1_dot_release__service__pb2.ListTargetsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetTarget(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.ReleaseService/GetTarget',
+            tableveil_dot_v1_dot_release__service__pb2.GetTargetRequest.SerializeToString,
+            tableveil_dot_v1_dot_release__service__pb2.PublicationTarget.FromString,
             options,
             channel_credentials,
             insecure,

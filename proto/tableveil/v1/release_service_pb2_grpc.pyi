@@ -45,6 +45,8 @@ class ReleaseServiceStub:
     whole server see all of them; others see those that a release of theirs was to be published to, since a name may tell
     a recipient.
     """
+    GetTarget: _grpc.UnaryUnaryMultiCallable[_release_service_pb2.GetTargetRequest, _release_service_pb2.PublicationTarget]
+    """One of these places."""
     GetJointClasses: _grpc.UnaryUnaryMultiCallable[_release_service_pb2.GetJointClassesRequest, _release_service_pb2.JointClasses]
     """How many people some releases tell apart together, by the classes that the ledger keeps of them. For their stewards."""
 
@@ -139,6 +141,14 @@ class ReleaseServiceServicer(metaclass=_abc_1.ABCMeta):
         whole server see all of them; others see those that a release of theirs was to be published to, since a name may tell
         a recipient.
         """
+
+    @_abc_1.abstractmethod
+    def GetTarget(
+        self,
+        request: _release_service_pb2.GetTargetRequest,
+        context: _grpc.ServicerContext,
+    ) -> _release_service_pb2.PublicationTarget:
+        """One of these places."""
 
     @_abc_1.abstractmethod
     def GetJointClasses(

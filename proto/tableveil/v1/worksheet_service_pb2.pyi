@@ -5,6 +5,7 @@ Worksheets: decisions about a table that is not released yet, so that their make
 
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import field_mask_pb2 as _field_mask_pb2
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
@@ -141,21 +142,27 @@ class UpdateWorksheetRequest(_message.Message):
 
     WORKSHEET_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
+    UPDATE_MASK_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
     """A name for the change, by the rule of SubmitJob: the same request again gets the first answer."""
     @_builtins.property
     def worksheet(self) -> Global___Worksheet:
         """With the etag that was read. Its table, times and writer are ignored."""
 
+    @_builtins.property
+    def update_mask(self) -> _field_mask_pb2.FieldMask:
+        """The fields that are changed: `request`, `proposal`, `job`, `policy`, or fields in them. Default: all of these."""
+
     def __init__(
         self,
         *,
         worksheet: Global___Worksheet | None = ...,
         request_id: _builtins.str = ...,
+        update_mask: _field_mask_pb2.FieldMask | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["worksheet", b"worksheet"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["update_mask", b"update_mask", "worksheet", b"worksheet"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["request_id", b"request_id", "worksheet", b"worksheet"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["request_id", b"request_id", "update_mask", b"update_mask", "worksheet", b"worksheet"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

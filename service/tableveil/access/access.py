@@ -82,6 +82,13 @@ class Access:
             self._change(ledger, add=made, confirm=[] if same is None else [same.number])
         return next(grant for grant in self._grants if _wanted(grant) == wanted)
 
+    def get(self, caller: Caller, number: int) -> Grant:
+        """The grant of that number; `NotFoundError` if there is none that the caller administers."""
+        grant = next((grant for grant in self.visible(caller) if grant.number == number), None)
+        if grant is None:
+            raise NotFoundError.of("GRANT_NOT_FOUND", "name", f"grants/{number}", "an existing grant")
+        return grant
+
     def remove(self, caller: Caller, number: int) -> None:
         """Takes a grant back.
 
@@ -89,9 +96,7 @@ class Access:
             NotFoundError: there is no such grant that the caller administers.
             ConflictError: it stands in the configuration file.
         """
-        grant = next((grant for grant in self.visible(caller) if grant.number == number), None)
-        if grant is None:
-            raise NotFoundError.of("GRANT_NOT_FOUND", "name", f"grants/{number}", "an existing grant")
+        grant = self.get(caller, number)
         if grant.from_file:
             actual, hint = (
                 f"grants/{number}, which is from the file of grants",

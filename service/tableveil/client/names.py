@@ -12,6 +12,11 @@ RELEASES = "releases"
 TOKENS = "tokens"
 GRANTS = "grants"
 WORKSHEETS = "worksheets"
+HIERARCHIES = "hierarchies"
+PRIVACY_BUDGETS = "privacyBudgets"
+SCHEMAS = "schemas"
+SCHEMA_RULES = "schemaRules"
+TARGETS = "targets"
 
 
 def resource_name(collection: str, text: str) -> str:
@@ -25,6 +30,11 @@ def resource_name(collection: str, text: str) -> str:
     if prefix in ("", collection) and number.isascii() and number.isdigit():
         return f"{collection}/{int(number)}"
     raise InvalidError.of("NAME_INVALID", "name", shortened(text), f"`{collection}/` and a number, or the number alone")
+
+
+def full_name(collection: str, text: str) -> str:
+    """The full name of a resource without a number: `clinic` and `schemas/clinic` both become `schemas/clinic`."""
+    return text if text.startswith(f"{collection}/") else f"{collection}/{text}"
 
 
 def table_reference(table: str | policy_pb2.TableReference) -> policy_pb2.TableReference:

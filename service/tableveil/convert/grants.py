@@ -53,5 +53,9 @@ def grant_to_proto(grant: Grant) -> v1.Grant:
 def schema_rule_to_proto(rule: SchemaRule) -> v1.SchemaRule:
     """The message of a schema's rule."""
     return v1.SchemaRule(
-        schema=rule.schema_name, joint_k=rule.joint_k, set_by=rule.set_by, set_time=timestamp(rule.set_at)
+        schema=rule.schema_name,
+        joint_k=rule.joint_k,
+        set_by=rule.set_by,
+        set_time=timestamp(rule.set_at),
+        name=f"schemaRules/{rule.schema_name}",
     )

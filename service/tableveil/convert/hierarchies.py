@@ -118,4 +118,5 @@ def stored_hierarchy_to_proto(stored: Stored) -> hierarchy_service_pb2.StoredHie
         values=stored.row_count,
         create_time=timestamp(stored.created_at),
         origin=stored.origin,
+        resource_name=f"hierarchies/{stored.name}@{stored.version}",
     )

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 
 from tableveil.errors import InvalidError, shortened
+from tableveil.hierarchy import StoredLevels
 from tableveil.state.kinds import KINDS, JobKind
 
 # Short enough for a 64-bit number.
 _NUMBER = re.compile(r"[1-9][0-9]{0,17}")
+_VERSION = re.compile(r"[1-9][0-9]{0,8}")
 
 
 def job_name(number: int) -> str:
@@ -69,6 +71,22 @@ def token_number(name: str) -> int:
 def grant_number(name: str) -> int:
     """The number in a grant's name."""
     return _parse("grants", name, "name")
+
+
+def last_part(collection: str, name: str) -> str:
+    """The part of a name after its collection, which is a name itself: it may have slashes in it."""
+    prefix, _, part = name.partition("/")
+    if prefix != collection or not part:
+        actual = shortened(name) if name else "nothing"
+        raise InvalidError.of("NAME_INVALID", "name", actual, f"{collection}/ and a name")
+    return part
+
+
+def stored_levels_named(name: str) -> StoredLevels:
+    """The version of a hierarchy with that name; the newest one if it says none."""
+    part = last_part("hierarchies", name)
+    stem, _, version = part.rpartition("@")
+    return StoredLevels(stem, int(version)) if stem and _VERSION.fullmatch(version) else StoredLevels(part)
 
 
 def _parse(collection: str, name: str, field: str) -> int:

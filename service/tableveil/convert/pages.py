@@ -38,6 +38,21 @@ def read_number_token(collection: str, token: str) -> int | None:
     raise _invalid()
 
 
+def name_token(collection: str, after: str) -> str:
+    """The token of a page of named things, in the order of their names, that begins after a name."""
+    return _write([collection, after])
+
+
+def read_name_token(collection: str, token: str) -> str:
+    """The name in a token of `name_token`; empty for the first page."""
+    match _read(token):
+        case None:
+            return ""
+        case [str(found), str(name)] if found == collection:
+            return name
+    raise _invalid()
+
+
 def hierarchy_token(after: tuple[str, int]) -> str:
     """The token of a page of hierarchies that begins after this name and version."""
     return _write(["hierarchies", *after])

@@ -20,4 +20,5 @@ def budget_to_proto(budget: PrivacyBudget) -> v1.PrivacyBudget:
         set_by=budget.set_by,
         set_time=timestamp(budget.set_at),
         outdated=budget.outdated,
+        name=f"privacyBudgets/{budget.people}",
     )

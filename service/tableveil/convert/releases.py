@@ -57,7 +57,12 @@ def joint_classes_to_proto(joint_figures: JointFigures) -> release_service_pb2.J
 def target_to_proto(use: TargetUse, declared: bool) -> release_service_pb2.PublicationTarget:
     """The message for a target."""
     return release_service_pb2.PublicationTarget(
-        name=use.target, declared=declared, published=use.published, waiting=use.waiting, failed=use.failed
+        name=use.target,
+        declared=declared,
+        published=use.published,
+        waiting=use.waiting,
+        failed=use.failed,
+        resource_name=f"targets/{use.target}",
     )
 
 

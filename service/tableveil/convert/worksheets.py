@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from google.protobuf import json_format
+from google.protobuf.field_mask_pb2 import FieldMask
 
 from tableveil.convert.canonical import canonical_json
 from tableveil.convert.names import job_number, result_number, worksheet_name
 from tableveil.convert.tables import table_to_proto
 from tableveil.convert.times import timestamp
+from tableveil.errors import InvalidError, shortened
 from tableveil.policy import TableReference
 from tableveil.state.kinds import JobKind
 from tableveil.state.worksheets import Worksheet
 from tableveil.v1 import worksheet_service_pb2 as v1
+
+_CHANGEABLE = ("request", "proposal", "job", "policy")
 
 
 def contents_of(message: v1.Worksheet, table: TableReference) -> str:
@@ -34,6 +38,24 @@ def contents_of(message: v1.Worksheet, table: TableReference) -> str:
         if not decided.policy.source_query:
             decided.policy.source.CopyFrom(table_to_proto(table))
     return canonical_json(decided)
+
+
+def masked(kept: Worksheet, wanted: v1.Worksheet, mask: FieldMask) -> v1.Worksheet:
+    """The decisions of a worksheet once the fields of a mask are those that are wanted; all of them without a mask.
+
+    Raises:
+        InvalidError: a path is no field that can be changed.
+    """
+    if not mask.paths or list(mask.paths) == ["*"]:
+        return wanted
+    for i, path in enumerate(mask.paths):
+        known = FieldMask(paths=[path]).IsValidForDescriptor(v1.Worksheet.DESCRIPTOR)
+        if not known or path.partition(".")[0] not in _CHANGEABLE:
+            actual, expected = shortened(path), f"a field of the worksheet in {', '.join(_CHANGEABLE)}"
+            raise InvalidError.of("WORKSHEET_INVALID", f"update_mask.paths[{i}]", actual, expected)
+    changed = worksheet_to_proto(kept)
+    mask.MergeMessage(wanted, changed, replace_message_field=True, replace_repeated_field=True)
+    return changed
 
 
 def worksheet_to_proto(kept: Worksheet) -> v1.Worksheet:

@@ -47,6 +47,11 @@ class Hierarchies:
                 raise InvalidError.of("HIERARCHY_INVALID", "name", named, expected, nearest(schema, schemas))
             return hierarchies.create(session.ledger, name, rows, origin)
 
+    def get(self, wanted: StoredLevels) -> Stored:
+        """A version; `NotFoundError` if it does not exist."""
+        with self._database.ledger() as ledger:
+            return hierarchies.find(ledger, wanted.name, wanted.version)
+
     def page(self, after: tuple[str, int], size: int) -> list[Stored]:
         """The next `size` versions after (name, version), by name and newest first; start with ("", 0)."""
         with self._database.ledger() as ledger:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
-from tableveil.backend import Database
+from tableveil.backend import Database, folded
 from tableveil.control import Control, Stopped
-from tableveil.errors import CancelledError, InternalError
+from tableveil.errors import CancelledError, InternalError, NotFoundError, nearest, shortened
 from tableveil.operate import Backup, Backups, Finding, create_schema, examine_file, examine_state
+from tableveil.state.migrate import SCHEMA as STATE_SCHEMA
 
 
 class Upkeep:
@@ -42,6 +43,21 @@ class Upkeep:
             session.control = control
             file = examine_file(self.database, served=True, replaced=self._database.replaced)
             return [*file, *self._others(), *examine_state(session, self._at_work)]
+
+    def find_schema(self, name: str, administered: Callable[[str], bool]) -> str:
+        """The name of a schema, given in any case, which the session owns a part of, or its caller administers.
+
+        Raises:
+            NotFoundError: there is no such schema.
+        """
+        with self._database.session() as session:
+            users = [schema for schema in session.schemas() if schema != STATE_SCHEMA]
+            seen = [one for one in users if session.visibility.owned.reaches(one) or administered(one)]
+        for schema in seen:
+            if folded(schema) == folded(name):
+                return schema
+        expected = "a schema that you own a part of, or administer"
+        raise NotFoundError.of("SCHEMA_NOT_FOUND", "name", f"schemas/{shortened(name)}", expected, nearest(name, seen))
 
     def create_schema(self, name: str, control: Control) -> None:
         """Creates a schema; see `operate.create_schema`."""

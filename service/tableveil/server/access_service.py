@@ -7,15 +7,16 @@ from functools import partial
 import grpc
 
 from tableveil.audit import MOST_RESOURCES
+from tableveil.backend import folded
 from tableveil.convert.decimals import decimal_from_text
 from tableveil.convert.grants import grant_to_proto, schema_rule_to_proto, wanted_from_proto
-from tableveil.convert.names import grant_number, release_name, release_number, token_number
+from tableveil.convert.names import grant_number, last_part, release_name, release_number, token_number
 from tableveil.convert.privacy_budgets import budget_to_proto
 from tableveil.convert.tokens import lifetime_from_proto, roles_from_proto, token_to_proto
 from tableveil.errors import InvalidError
 from tableveil.identity.tokens import LIFETIME
 from tableveil.server.caller import caller
-from tableveil.server.paging import page_of_numbered
+from tableveil.server.paging import only, page_of_named, page_of_numbered
 from tableveil.server.servicer_parts import ServicerParts
 from tableveil.v1 import access_service_pb2 as v1
 from tableveil.v1 import access_service_pb2_grpc
@@ -38,6 +39,10 @@ class AccessService(access_service_pb2_grpc.AccessServiceServicer):
         roles = roles_from_proto(request.roles)
         token, secret = self._tokens.create(request.principal, request.label, roles, lifetime)
         return token_to_proto(token, secret)
+
+    def GetToken(self, request: v1.GetTokenRequest, context: grpc.ServicerContext) -> v1.Token:  # noqa: N802
+        """One token, without its text."""
+        return token_to_proto(self._tokens.get(token_number(request.name)))
 
     def ListTokens(  # noqa: N802
         self, request: v1.ListTokensRequest, context: grpc.ServicerContext
@@ -64,6 +69,10 @@ class AccessService(access_service_pb2_grpc.AccessServiceServicer):
         """The grant, which counts from now on."""
         return grant_to_proto(self._access.add(caller(), wanted_from_proto(request.rule)))
 
+    def GetGrant(self, request: v1.GetGrantRequest, context: grpc.ServicerContext) -> v1.Grant:  # noqa: N802
+        """One grant."""
+        return grant_to_proto(self._access.get(caller(), grant_number(request.name)))
+
     def ListGrants(  # noqa: N802
         self, request: v1.ListGrantsRequest, context: grpc.ServicerContext
     ) -> v1.ListGrantsResponse:
@@ -86,11 +95,21 @@ class AccessService(access_service_pb2_grpc.AccessServiceServicer):
         made = self._rules.put(caller(), request.rule.schema, joint_k=request.rule.joint_k)
         return schema_rule_to_proto(made)
 
+    def GetSchemaRule(  # noqa: N802
+        self, request: v1.GetSchemaRuleRequest, context: grpc.ServicerContext
+    ) -> v1.SchemaRule:
+        """The rule of a schema, in any case."""
+        schema = folded(last_part("schemaRules", request.name))
+        rules = [rule for rule in self._rules.visible(caller()) if folded(rule.schema_name) == schema]
+        return schema_rule_to_proto(only(rules, "RULE_NOT_FOUND", request.name, "a schema that has a rule"))
+
     def ListSchemaRules(  # noqa: N802
         self, request: v1.ListSchemaRulesRequest, context: grpc.ServicerContext
     ) -> v1.ListSchemaRulesResponse:
-        """All rules, of which a schema has one."""
-        return v1.ListSchemaRulesResponse(rules=map(schema_rule_to_proto, self._rules.visible(caller())))
+        """A page of rules, of which a schema has one."""
+        rules = map(schema_rule_to_proto, self._rules.visible(caller()))
+        page, token = page_of_named("schemaRules", request, rules, lambda rule: rule.schema)
+        return v1.ListSchemaRulesResponse(rules=page, next_page_token=token)
 
     def SetPrivacyBudget(  # noqa: N802
         self, request: v1.SetPrivacyBudgetRequest, context: grpc.ServicerContext
@@ -100,11 +119,21 @@ class AccessService(access_service_pb2_grpc.AccessServiceServicer):
         epsilon, delta = decimal_from_text(asked.epsilon), decimal_from_text(asked.delta)
         return budget_to_proto(self._budgets.put(caller(), asked.people, asked.tables, epsilon, delta))
 
+    def GetPrivacyBudget(  # noqa: N802
+        self, request: v1.GetPrivacyBudgetRequest, context: grpc.ServicerContext
+    ) -> v1.PrivacyBudget:
+        """One budget."""
+        people = last_part("privacyBudgets", request.name)
+        budgets = [budget for budget in self._budgets.every() if budget.people == people]
+        return budget_to_proto(only(budgets, "BUDGET_NOT_FOUND", request.name, "people who have a budget"))
+
     def ListPrivacyBudgets(  # noqa: N802
         self, request: v1.ListPrivacyBudgetsRequest, context: grpc.ServicerContext
     ) -> v1.ListPrivacyBudgetsResponse:
-        """All budgets."""
-        return v1.ListPrivacyBudgetsResponse(budgets=map(budget_to_proto, self._budgets.every()))
+        """A page of budgets."""
+        budgets = map(budget_to_proto, self._budgets.every())
+        page, token = page_of_named("privacyBudgets", request, budgets, lambda budget: budget.people)
+        return v1.ListPrivacyBudgetsResponse(budgets=page, next_page_token=token)
 
     def ConfirmRestored(  # noqa: N802
         self, request: v1.ConfirmRestoredRequest, context: grpc.ServicerContext

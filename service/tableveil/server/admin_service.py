@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import duckdb
 import grpc
 
-from tableveil.access import AccessRole, scopes
+from tableveil.access import AccessRole, Scope, scopes
 from tableveil.backend import Scopes
 from tableveil.convert import backup_to_proto, finding_to_proto
 from tableveil.convert.enums import ACCESS_ROLES
+from tableveil.convert.names import last_part
 from tableveil.convert.pages import LARGEST_PAGE_SIZE
 from tableveil.convert.times import duration
 from tableveil.server.caller import caller, control_of
@@ -64,4 +67,14 @@ class AdminService(admin_service_pb2_grpc.AdminServiceServicer):
     ) -> v1.Schema:
         """The schema that was made."""
         self._upkeep.create_schema(request.schema, control_of(context))
-        return v1.Schema(schema=request.schema)
+        return _schema(request.schema)
+
+    def GetSchema(self, request: v1.GetSchemaRequest, context: grpc.ServicerContext) -> v1.Schema:  # noqa: N802
+        """One schema."""
+        administered = partial(self._access.allows, caller(), AccessRole.ADMIN)
+        name = last_part("schemas", request.name)
+        return _schema(self._upkeep.find_schema(name, lambda schema: administered(Scope(schema))))
+
+
+def _schema(name: str) -> v1.Schema:
+    return v1.Schema(schema=name, name=f"schemas/{name}")

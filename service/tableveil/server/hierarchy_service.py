@@ -17,9 +17,10 @@ from tableveil.convert import (
     stored_hierarchy_to_proto,
     stored_levels_from_proto,
 )
+from tableveil.convert.names import stored_levels_named
 from tableveil.errors import CancelledError, InvalidError, TableveilError
 from tableveil.server.caller import control_of
-from tableveil.server.paging import page_of
+from tableveil.server.paging import own_token, page_of
 from tableveil.server.row_pieces import row_pieces
 from tableveil.server.servicer_parts import ServicerParts
 from tableveil.serving.settings import LARGEST_HIERARCHY, MOST_HIERARCHY_ROWS
@@ -46,12 +47,18 @@ class HierarchyService(hierarchy_service_pb2_grpc.HierarchyServiceServicer):
             stored = self._hierarchies.create(first.name, rows, first.origin)
         return stored_hierarchy_to_proto(stored)
 
+    def GetHierarchy(  # noqa: N802
+        self, request: v1.GetHierarchyRequest, context: grpc.ServicerContext
+    ) -> v1.StoredHierarchyInfo:
+        """One version."""
+        return stored_hierarchy_to_proto(self._hierarchies.get(stored_levels_named(request.name)))
+
     def ListHierarchies(  # noqa: N802
         self, request: v1.ListHierarchiesRequest, context: grpc.ServicerContext
     ) -> v1.ListHierarchiesResponse:
         """A page of hierarchies."""
         hierarchies, token = page_of(
-            read_hierarchy_token(request.page_token),
+            read_hierarchy_token(own_token(request)),
             request,
             self._hierarchies.page,
             stored_hierarchy_to_proto,

@@ -10,10 +10,11 @@ import grpc
 from tableveil.convert import given_reason, release_number, release_to_proto, stored_policy
 from tableveil.convert.arrow_pieces import arrow_pieces
 from tableveil.convert.enums import RELEASE_ACTIONS, RELEASE_STATES
+from tableveil.convert.names import last_part
 from tableveil.convert.releases import joint_classes_to_proto, summary_to_proto, target_to_proto
 from tableveil.convert.tables import table_from_proto
 from tableveil.server.caller import caller, control_of
-from tableveil.server.paging import page_of_numbered
+from tableveil.server.paging import only, page_of_named, page_of_numbered
 from tableveil.server.servicer_parts import ServicerParts
 from tableveil.state.decisions import Decision
 from tableveil.state.jobs import now
@@ -112,9 +113,17 @@ class ReleaseService(release_service_pb2_grpc.ReleaseServiceServicer):
     def ListTargets(  # noqa: N802
         self, request: v1.ListTargetsRequest, context: grpc.ServicerContext
     ) -> v1.ListTargetsResponse:
-        """All that the caller may see."""
-        targets = self._publishing.targets()
-        return v1.ListTargetsResponse(targets=[target_to_proto(use, declared) for use, declared in targets])
+        """A page of those that the caller may see."""
+        page, token = page_of_named("targets", request, self._targets(), lambda target: target.name)
+        return v1.ListTargetsResponse(targets=page, next_page_token=token)
+
+    def GetTarget(  # noqa: N802
+        self, request: v1.GetTargetRequest, context: grpc.ServicerContext
+    ) -> v1.PublicationTarget:
+        """One of those that the caller may see."""
+        name = last_part("targets", request.name)
+        targets = [target for target in self._targets() if target.name == name]
+        return only(targets, "TARGET_NOT_FOUND", request.name, "a target that you may see")
 
     def GetJointClasses(  # noqa: N802
         self, request: v1.GetJointClassesRequest, context: grpc.ServicerContext
@@ -122,6 +131,9 @@ class ReleaseService(release_service_pb2_grpc.ReleaseServiceServicer):
         """The people whom the releases tell apart together, by the ledger alone."""
         numbers = [release_number(name, f"releases[{i}]") for i, name in enumerate(request.releases)]
         return joint_classes_to_proto(self._releases.together(numbers))
+
+    def _targets(self) -> list[v1.PublicationTarget]:
+        return [target_to_proto(use, declared) for use, declared in self._publishing.targets()]
 
     def _decided(self, name: str, note: str, context: grpc.ServicerContext, *, approved: bool) -> v1.Release:
         number = release_number(name)

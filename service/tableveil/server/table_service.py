@@ -22,7 +22,7 @@ from tableveil.convert.tables import table_from_proto
 from tableveil.errors import InvalidError
 from tableveil.server.caller import control_of
 from tableveil.server.incoming import IncomingRows
-from tableveil.server.paging import page_of, page_of_numbered
+from tableveil.server.paging import own_token, page_of, page_of_numbered
 from tableveil.server.servicer_parts import ServicerParts
 from tableveil.state.removals import Removal, RemovalKind
 from tableveil.v1 import policy_pb2, table_service_pb2_grpc
@@ -46,7 +46,7 @@ class TableService(table_service_pb2_grpc.TableServiceServicer):
     ) -> v1.ListTablesResponse:
         """A page of tables."""
         tables, token = page_of(
-            read_table_token(request.page_token),
+            read_table_token(own_token(request)),
             request,
             partial(self._tables.page, schema=request.schema),
             listed_table_to_proto,

@@ -6,7 +6,7 @@ import grpc
 
 from tableveil.convert.names import worksheet_number
 from tableveil.convert.tables import table_from_proto
-from tableveil.convert.worksheets import contents_of, listed_worksheet_to_proto, worksheet_to_proto
+from tableveil.convert.worksheets import contents_of, listed_worksheet_to_proto, masked, worksheet_to_proto
 from tableveil.policy import TableReference
 from tableveil.server.caller import caller
 from tableveil.server.paging import page_of_numbered
@@ -43,7 +43,9 @@ class WorksheetService(worksheet_service_pb2_grpc.WorksheetServiceServicer):
         changed = self._worksheets.update(
             worksheet_number(wanted.name, "worksheet.name"),
             wanted.etag,
-            lambda kept: contents_of(wanted, TableReference("", kept.schema, kept.table)),
+            lambda kept: contents_of(
+                masked(kept, wanted, request.update_mask), TableReference("", kept.schema, kept.table)
+            ),
             caller().name,
         )
         return worksheet_to_proto(changed)

@@ -136,6 +136,8 @@ def by_name(n: Mapping[str, str]) -> Asked:
         "a table analyzed": (analyze, {"risk": {"table": table(b, patients)}}),
         "a query analyzed": (analyze, {"risk": {"source_query": query}}),
         "a population, for an analysis": (analyze, {"risk": counted}),
+        "a schema": ("AdminService/GetSchema", {"name": f"schemas/{b}"}),
+        "a hierarchy": ("HierarchyService/GetHierarchy", {"name": f"hierarchies/{b}/{zips}"}),
         "a hierarchy read": ("HierarchyService/ReadHierarchy", {"hierarchy": stored}),
         "a hierarchy compared": ("HierarchyService/CompareHierarchies", {"earlier": stored, "later": stored}),
         "a hierarchy previewed": (preview, {"hierarchy": {"stored": stored}}),
@@ -225,7 +227,7 @@ def plain(found: tuple[str, str]) -> tuple[str, str]:
     return code, text
 
 
-ELSEWHERE = {"ReleaseService/PublishRelease", "ReleaseService/UnpublishRelease"}
+ELSEWHERE = {"ReleaseService/GetTarget", "ReleaseService/PublishRelease", "ReleaseService/UnpublishRelease"}
 """The twins ask for these: they need a target."""
 
 

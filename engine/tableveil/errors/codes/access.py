@@ -16,6 +16,8 @@ CODES = {
         "The grant has no role, no grantee, or a wrong scope.",
         "Correct the fields that the faults name.",
     ),
+    "BUDGET_NOT_FOUND": ("These people have no privacy budget.", "Look at `tableveil privacy-budgets list`."),
+    "RULE_NOT_FOUND": ("The schema has no rule, or you do not administer it.", "Look at `tableveil schemas rules`."),
     "GRANT_NOT_FOUND": ("There is no such grant.", "Look at `tableveil grants list`."),
     "HASH_INVALID": ("The text is no SHA-256.", "Give 64 hexadecimal digits in lower case."),
     "LOGIN_REFUSED": ("The provider did not sign you in.", "Begin again. If it stays so, ask the console's operator."),

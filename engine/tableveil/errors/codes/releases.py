@@ -31,6 +31,7 @@ CODES = {
         "Objects that wait for approval changed since they were verified.",
         "Reject the release, and make it again.",
     ),
+    "TARGET_NOT_FOUND": ("There is no such target that you may see.", "Look at `tableveil targets`."),
     "PUBLICATION_NOT_FOUND": ("The release is not published to this target.", "The error lists its targets."),
     "RELEASED_BEFORE": (
         "People that must not be released again would be counted openly.",

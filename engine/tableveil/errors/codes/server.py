@@ -56,6 +56,7 @@ CODES = {
         "The backup's name is no plain file name.",
         "Use letters, digits, dots, hyphens and underscores.",
     ),
+    "SCHEMA_NOT_FOUND": ("There is no such schema that you see.", "Correct the name. The hint has the nearest one."),
     "BACKUP_NOT_FOUND": ("There is no such backup file.", "Check the path."),
     "BACKUP_RUNNING": ("The server makes another backup now.", "Wait for it."),
     "CERTIFICATE_EXPIRED": (

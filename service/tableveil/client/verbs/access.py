@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from tableveil.client.connection import Connection
 from tableveil.client.listing import Listing
-from tableveil.client.names import GRANTS, TOKENS, resource_name
+from tableveil.client.names import GRANTS, PRIVACY_BUDGETS, SCHEMA_RULES, TOKENS, full_name, resource_name
 from tableveil.v1 import access_pb2
 from tableveil.v1 import access_service_pb2 as v1
 from tableveil.v1.access_service_pb2_grpc import AccessServiceStub
@@ -36,6 +36,10 @@ class AccessVerbs(Connection):
             request.lifetime.FromTimedelta(lifetime)
         return self._ask(self._access.CreateToken, request)
 
+    def get_token(self, token: str) -> v1.Token:
+        """A token, without its text."""
+        return self._ask(self._access.GetToken, v1.GetTokenRequest(name=resource_name(TOKENS, token)))
+
     def list_tokens(self) -> Listing[v1.Token]:
         """All tokens, newest first."""
         return self._listed(self._access.ListTokens, v1.ListTokensRequest(), lambda page: page.tokens)
@@ -54,6 +58,10 @@ class AccessVerbs(Connection):
         """Gives a principal or a group a role; it counts from now on."""
         return self._ask(self._access.AddGrant, v1.AddGrantRequest(rule=rule))
 
+    def get_grant(self, grant: str) -> v1.Grant:
+        """A grant on what the caller administers."""
+        return self._ask(self._access.GetGrant, v1.GetGrantRequest(name=resource_name(GRANTS, grant)))
+
     def list_grants(self) -> Listing[v1.Grant]:
         """The grants on what the caller administers, newest first."""
         return self._listed(self._access.ListGrants, v1.ListGrantsRequest(), lambda page: page.grants)
@@ -67,6 +75,11 @@ class AccessVerbs(Connection):
         budget = v1.PrivacyBudget(people=people, tables=tables, epsilon=epsilon, delta=delta)
         return self._ask(self._access.SetPrivacyBudget, v1.SetPrivacyBudgetRequest(budget=budget))
 
+    def get_privacy_budget(self, people: str) -> v1.PrivacyBudget:
+        """The privacy budget of these people, with what is spent of it."""
+        request = v1.GetPrivacyBudgetRequest(name=full_name(PRIVACY_BUDGETS, people))
+        return self._ask(self._access.GetPrivacyBudget, request)
+
     def list_privacy_budgets(self) -> list[v1.PrivacyBudget]:
         """All privacy budgets, by the names of their people."""
         return list(self._ask(self._access.ListPrivacyBudgets, v1.ListPrivacyBudgetsRequest()).budgets)
@@ -75,6 +88,11 @@ class AccessVerbs(Connection):
         """Makes the rule for releases into a schema; see `SchemaRule`."""
         request = v1.SetSchemaRuleRequest(rule=v1.SchemaRule(schema=schema, joint_k=joint_k))
         return self._ask(self._access.SetSchemaRule, request)
+
+    def get_schema_rule(self, schema: str) -> v1.SchemaRule:
+        """The rule for releases into a schema."""
+        request = v1.GetSchemaRuleRequest(name=full_name(SCHEMA_RULES, schema))
+        return self._ask(self._access.GetSchemaRule, request)
 
     def list_schema_rules(self) -> list[v1.SchemaRule]:
         """The rules of schemas that the caller administers, by name."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tableveil.client.connection import Connection, with_name
+from tableveil.client.names import SCHEMAS, full_name
 from tableveil.v1 import admin_service_pb2
 from tableveil.v1.admin_service_pb2_grpc import AdminServiceStub
 
@@ -36,6 +37,11 @@ class AdministrationVerbs(Connection):
         request = admin_service_pb2.BackupDatabaseRequest(name=name, keep=keep)
         with self._failures():
             return self._admin.BackupDatabase(with_name(request))
+
+    def get_schema(self, schema: str) -> admin_service_pb2.Schema:
+        """A schema that the caller sees, by its name in any case."""
+        request = admin_service_pb2.GetSchemaRequest(name=full_name(SCHEMAS, schema))
+        return self._ask(self._admin.GetSchema, request)
 
     def create_schema(self, schema: str) -> admin_service_pb2.Schema:
         """Makes a schema of the database, for tables and releases."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tableveil.client.connection import SECONDS_TO_ANSWER, Connection
 from tableveil.client.listing import Listing
+from tableveil.client.names import HIERARCHIES, full_name
 from tableveil.client.uploads import preview_requests, upload_requests
 from tableveil.errors import InvalidError
 from tableveil.v1 import hierarchy_service_pb2, policy_pb2
@@ -61,6 +62,11 @@ class HierarchyVerbs(Connection):
         with self._failures():
             for piece in self._hierarchies.ReadHierarchy(request):
                 yield from (list(row.labels) for row in piece.rows)
+
+    def get_hierarchy(self, hierarchy: str) -> hierarchy_service_pb2.StoredHierarchyInfo:
+        """A stored hierarchy by its name and version, as `ages@2`; without one, the newest version."""
+        request = hierarchy_service_pb2.GetHierarchyRequest(name=full_name(HIERARCHIES, hierarchy))
+        return self._ask(self._hierarchies.GetHierarchy, request)
 
     def list_hierarchies(self) -> Listing[hierarchy_service_pb2.StoredHierarchyInfo]:
         """All stored hierarchies by name, the newest version first, fetched as they are read."""

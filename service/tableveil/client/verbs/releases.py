@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tableveil.client.connection import Connection
 from tableveil.client.formats import ExportFormat
 from tableveil.client.listing import Listing
-from tableveil.client.names import DRY_RUNS, RELEASES, resource_name
+from tableveil.client.names import DRY_RUNS, RELEASES, TARGETS, full_name, resource_name
 from tableveil.v1 import release_service_pb2, report_service_pb2
 from tableveil.v1.release_service_pb2_grpc import ReleaseServiceStub
 from tableveil.v1.report_service_pb2_grpc import ReportServiceStub
@@ -123,6 +123,11 @@ class ReleaseVerbs(Connection):
         """Asks the server to remove a release from a target; the release stays as it is."""
         request = release_service_pb2.UnpublishReleaseRequest(name=resource_name(RELEASES, release), target=target)
         return self._ask(self._releases.UnpublishRelease, request)
+
+    def get_target(self, target: str) -> release_service_pb2.PublicationTarget:
+        """A place that releases are published to."""
+        request = release_service_pb2.GetTargetRequest(name=full_name(TARGETS, target))
+        return self._ask(self._releases.GetTarget, request)
 
     def list_targets(self) -> list[release_service_pb2.PublicationTarget]:
         """The places that releases are published to, by name, of those that the caller may know."""
