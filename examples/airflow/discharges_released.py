@@ -61,7 +61,7 @@ def discharges_released() -> None:
         policy.release.guards.hold_undecided = True
         with service() as client:
             # This waits until the warehouse has the release, too. Another try waits again, and releases nothing twice.
-            return client.wait(client.submit(policy, POLICY.parent, f"release {ds}").name).result
+            return client.wait(client.submit(policy, POLICY.parent, f"release {ds} {load}").name).result
 
     release(load())
 

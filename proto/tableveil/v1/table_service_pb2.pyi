@@ -372,14 +372,19 @@ class LoadStart(_message.Message):
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     CLIENT_FILE_FIELD_NUMBER: _builtins.int
     CLIENT_SOURCE_FIELD_NUMBER: _builtins.int
+    CONTENT_DIGEST_FIELD_NUMBER: _builtins.int
     mode: Global___LoadMode.ValueType
     request_id: _builtins.str
     """The client's name for this load. A second request of this name returns the first load, and loads nothing. Refused:
-    the name with another table, mode, file, format or columns.
+    the name with another table, mode, file, format or columns, or with other rows or another content of the file.
     """
     client_source: _builtins.str
     """Where else the client reads the rows, such as a table of PostgreSQL, without credentials. The server records it, and
     tells loads of one request_id apart by it. At most 1000 printable characters.
+    """
+    content_digest: _builtins.str
+    """A digest of the bytes of the client's file, by which the server tells loads of one request_id apart, too. Missing:
+    all rows are compared, in any order, and a second request has to send them again.
     """
     @_builtins.property
     def table(self) -> _policy_pb2.TableReference: ...
@@ -402,10 +407,11 @@ class LoadStart(_message.Message):
         request_id: _builtins.str = ...,
         client_file: Global___ServerFile | None = ...,
         client_source: _builtins.str = ...,
+        content_digest: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["client_file", b"client_file", "file", b"file", "table", b"table"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["client_file", b"client_file", "client_source", b"client_source", "file", b"file", "mode", b"mode", "request_id", b"request_id", "table", b"table"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["client_file", b"client_file", "client_source", b"client_source", "content_digest", b"content_digest", "file", b"file", "mode", b"mode", "request_id", b"request_id", "table", b"table"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -24,7 +24,10 @@ from tableveil.loading import (
     CsvFormat,
     LoadRows,
     RejectedLine,
+    bytes_digest,
+    check_unchanged,
     csv_rows,
+    file_state,
     guess_csv,
     parquet_rows,
     reading_parquet,
@@ -134,15 +137,24 @@ def file_requests(
         InvalidError: it cannot be read; nothing was sent.
     """
     paths = _found(Path(file.path).absolute())
+    before = list(map(file_state, paths))
     read_start = v1.LoadStart(client_file=file)
     read_start.MergeFrom(start)
     read_start.client_file.path = Path(file.path).name
+    if start.request_id:
+        read_start.content_digest = bytes_digest(paths)
     with (
         _session() as session,
         _file_rows(session, paths, file, most_columns, show_lines) as rows,
         session.batches(rows.query, _ROWS_PER_BATCH) as reader,
     ):
-        requests = LoadRequests(read_start, reader, lambda: rows.rejected(session), rows.check_count, progress)
+
+        def check(count: int) -> None:
+            rows.check_count(count)
+            for path, state in zip(paths, before, strict=True):
+                check_unchanged(path.name, state, file_state(path))
+
+        requests = LoadRequests(read_start, reader, lambda: rows.rejected(session), check, progress)
         requests.notes = rows.notes
         try:
             with nullcontext() if file.HasField("csv") else reading_parquet(paths):

@@ -55,6 +55,7 @@ def load_request_from_proto(message: v1.LoadStart) -> LoadRequest:
         path,
         file_format,
         json.dumps(origin, sort_keys=True),
+        message.content_digest,
     )
 
 

@@ -8,8 +8,9 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
@@ -26,6 +27,7 @@ from tableveil.errors import (
     InternalError,
     InvalidError,
     NotFoundError,
+    TableveilError,
     shortened,
 )
 from tableveil.loading import (
@@ -37,14 +39,18 @@ from tableveil.loading import (
     RejectedLine,
     allowed_file,
     append,
+    bytes_digest,
     check_names,
     check_place,
     check_standing,
     check_types,
+    content_of_files,
+    content_of_rows,
     create,
     csv_rows,
     empty,
     found_place,
+    is_comparable,
     parquet_rows,
     reading_parquet,
 )
@@ -76,7 +82,7 @@ class LoadRequest:
 
     Else the `path` says, for the ledger, where the client has them from.
     `origin` is the file, the server's or the client's, and its format, as JSON: repeated requests with one id agree on
-    it.
+    it, and on the content, which for a client's file is its `content_digest`.
     """
 
     target: TableReference
@@ -85,6 +91,7 @@ class LoadRequest:
     path: str = ""
     file_format: FileFormat | None = None
     origin: str = ""
+    content_digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +165,8 @@ class Loads:
         Raises:
             InvalidError: the rows cannot be read, or do not fit.
             GuardedError: there are none, and they would replace some.
-            ConflictError: the table exists already, an unfinished job reads the table, the request id named another
-                load, or one whose rows were replaced or removed, or the file was changed meanwhile.
+            ConflictError: the table exists already, an unfinished job reads the table, the request id named a load of
+                something else, or one whose rows were replaced or removed, or the file was changed meanwhile.
             BusyError: the disk is full.
             CancelledError: `control` says to stop.
         """
@@ -176,7 +183,9 @@ class Loads:
                     # The answer tells of others' loads of the table.
                     check_permitted(target)
                     check_standing(session.ledger, earlier_load)
-                    return Loaded(earlier_load, repeated=True)
+                    return Loaded(
+                        earlier_load, repeated=True, notes=self._compared(session, request, source, earlier_load)
+                    )
                 existing = request.mode is LoadMode.APPEND or (
                     request.mode is LoadMode.REPLACE and found_place(session, target) is not None
                 )
@@ -197,12 +206,18 @@ class Loads:
     ) -> tuple[int, tuple[RejectedLine, ...], tuple[str, ...]]:
         """Loads and records the load, and returns its number, lines and notes; call it in a transaction."""
         request, target, existing = admitted.request, admitted.target, admitted.existing
-        with self._rows(session, request, source) as rows:
+        with self._rows(session, request, source) as (rows, content):
+
+            def look(came: exp.Table) -> None:
+                nonlocal content
+                _, content = content_of_rows(session, came, rows.columns)
+
+            seen = look if request.request_id and content is None else None
             removed = empty(session, target) if existing and request.mode is LoadMode.REPLACE else 0
             if existing:
-                count = append(session, target, rows.query, rows.columns)
+                count = append(session, target, rows.query, rows.columns, seen)
             else:
-                count = create(session, target, rows.query)
+                count = create(session, target, rows.query, seen)
             rejected = rows.rejected(session)
             rows.check_count(count)
         if source is not None:
@@ -231,27 +246,68 @@ class Loads:
             time.monotonic() - admitted.started,
             session.visibility.principal,
             removed,
+            content,
         )
         store.LOADS.insert(session.ledger, [load])
         return number, rejected, rows.notes
 
+    def _compared(
+        self, session: Session, request: LoadRequest, source: Stream | None, earlier: Load
+    ) -> tuple[str, ...]:
+        """Notes, if nobody can tell whether the earlier load has the content that is sent again, which is read.
+
+        Raises:
+            ConflictError: it has another content.
+        """
+        name, untold = f"loads/{earlier.number}", "is of a version that did not compare what is loaded"
+        if earlier.content is None:
+            return (f"{name} {untold}: whether this is the same is not known.",)
+        with ExitStack() as opened:
+            if request.content_digest:
+                content = content_of_files(session, request.content_digest)
+            elif source is None:
+                path = opened.enter_context(self._file(session, request))
+                content = content_of_files(session, bytes_digest([path], session.control))
+            else:
+                rows = opened.enter_context(_incoming(session, source, self._most_columns))
+                count, content = content_of_rows(session, rows.query.subquery("sent"), rows.columns)
+                _check_complete(count, source.end()[0])
+        if not is_comparable(earlier.content, content):
+            return (f"{name} {untold} in this way: whether this is the same is not known.",)
+        if earlier.content != content:
+            what = "other rows" if content.startswith("rows") else "a file of other content"
+            hint = f"{name} stands. To go on with it, bind the release to it; to load this, use another request id."
+            raise _reused(request, earlier, f" from {what}", hint)
+        return ()
+
     @contextmanager
-    def _rows(self, session: Session, request: LoadRequest, stream: Stream | None) -> Iterator[LoadRows]:
+    def _rows(
+        self, session: Session, request: LoadRequest, stream: Stream | None
+    ) -> Iterator[tuple[LoadRows, str | None]]:
+        """The rows, and the content of their files, if a digest of these tells it."""
         if stream is not None:
+            content = content_of_files(session, request.content_digest) if request.content_digest else None
             with _incoming(session, stream, self._most_columns) as rows:
-                yield rows
+                yield rows, content
             return
-        directories = [own.path for own in self._directories if session.visibility.owned.has_schema(own.schema)]
-        with allowed_file(request.path, directories) as path:
+        with self._file(session, request) as path:
+            content = None
+            if request.request_id:
+                content = content_of_files(session, bytes_digest([path], session.control))
             if isinstance(request.file_format, CsvFormat):
                 with csv_rows(
                     session, [path], request.file_format, self._database.spill_directory, self._most_columns
                 ) as rows:
-                    yield rows
+                    yield rows, content
             else:
                 self._check_room(path.stat().st_size // _PARQUET_PER_DATABASE)
                 with reading_parquet([path]):
-                    yield parquet_rows(session, [path], self._most_columns)
+                    yield parquet_rows(session, [path], self._most_columns), content
+
+    def _file(self, session: Session, request: LoadRequest) -> AbstractContextManager[Path]:
+        """The server's file, which must not change while it is open."""
+        directories = [own.path for own in self._directories if session.visibility.owned.has_schema(own.schema)]
+        return allowed_file(request.path, directories)
 
     def _check_room(self, wanted: int = 0) -> None:
         check_free_space(self._database.path.parent, "database file system", wanted)
@@ -327,13 +383,18 @@ def _known(ledger: Ledger, request: LoadRequest, target: TableReference, digest:
     )
     if not same_place or read_request.request_digest != digest:
         how = " from another file, in another format, or with other columns" if same_place else ""
-        raise ConflictError.of(
-            "REQUEST_ID_REUSED",
-            "request_id",
-            f"{shortened(request.request_id)}, by which {shortened(read_request.table)} was loaded{how}",
-            "a request id of its own for every load",
-        )
+        raise _reused(request, read_request, how)
     return read_request
+
+
+def _reused(request: LoadRequest, earlier: Load, how: str, hint: str = "") -> TableveilError:
+    return ConflictError.of(
+        "REQUEST_ID_REUSED",
+        "request_id",
+        f"{shortened(request.request_id)}, by which loads/{earlier.number} loaded {shortened(earlier.table)}{how}",
+        "a request id of its own for every load",
+        hint,
+    )
 
 
 @contextmanager

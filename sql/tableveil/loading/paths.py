@@ -47,9 +47,9 @@ def allowed_file(path: str, directories: Sequence[Path]) -> Iterator[Path]:
             yield _link(descriptor)
         except TableveilError:
             # A file may be unreadable because it was changed or replaced meanwhile.
-            _check_unchanged(path, before, _state(descriptor))
+            check_unchanged(path, before, _state(descriptor))
             raise
-        _check_unchanged(path, before, _state(descriptor))
+        check_unchanged(path, before, _state(descriptor))
     finally:
         os.close(descriptor)
 
@@ -109,13 +109,22 @@ def _link(descriptor: int) -> Path:
     return _DESCRIPTORS / str(descriptor)
 
 
-def _state(descriptor: int) -> tuple[Path, int, int]:
-    """Values that differ once the file is changed, moved, replaced or deleted."""
-    status = os.fstat(descriptor)
-    return _link(descriptor).readlink(), status.st_size, status.st_mtime_ns
+def file_state(file: Path | int) -> tuple[int, ...]:
+    """Values that differ once the file, by its path or descriptor, is changed, replaced or deleted."""
+    try:
+        status = os.stat(file)
+    except OSError:
+        return ()
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _check_unchanged(path: str, before: tuple[Path, int, int], after: tuple[Path, int, int]) -> None:
+def _state(descriptor: int) -> tuple[Path, tuple[int, ...]]:
+    """Values that differ also once the open file is moved or deleted."""
+    return _link(descriptor).readlink(), file_state(descriptor)
+
+
+def check_unchanged(path: str, before: object, after: object) -> None:
+    """Raises `ConflictError` if a file has another state than before it was read."""
     if after != before:
         raise ConflictError.of(
             "FILE_CHANGED",

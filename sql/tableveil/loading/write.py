@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
@@ -25,13 +25,25 @@ from tableveil.state.releases import seen_among
 _numbers = itertools.count()
 
 
-def create(session: Session, target: TableReference, query: exp.Select) -> int:
+Look = Callable[[exp.Table], object]
+"""Is given the table that has the rows as they came: they cannot be read twice."""
+
+
+def create(session: Session, target: TableReference, query: exp.Select, look: Look | None = None) -> int:
     """Creates the table with the query's rows, and returns their number; call it in a transaction."""
     session.execute(create_table(_named(target), query))
+    if look is not None:
+        look(_named(target))
     return _count(session, _named(target))
 
 
-def append(session: Session, target: TableReference, query: exp.Select, columns: Sequence[tuple[str, str]]) -> int:
+def append(
+    session: Session,
+    target: TableReference,
+    query: exp.Select,
+    columns: Sequence[tuple[str, str]],
+    look: Look | None = None,
+) -> int:
     """Appends the query's rows by the names of their columns, and returns their number; call it in a transaction.
 
     Raises:
@@ -44,6 +56,8 @@ def append(session: Session, target: TableReference, query: exp.Select, columns:
     name = f"tableveil_staged_{next(_numbers)}"
     rows = session.stage(name, query)
     staged = table(name, "", "temp")
+    if look is not None:
+        look(staged)
     types = {name.casefold(): type_ for name, type_ in into}
     own = {name.casefold(): name for name, _ in into}
     _check_fit(session, staged, [(name, type_, types[name.casefold()]) for name, type_ in columns])

@@ -41,7 +41,15 @@ def fingerprint(session: WarehouseSession, source: Source, key: bytes) -> str:
     """
     if source.query is not None:
         take_snapshot(session.embedded, source)
-    return _of_rows(session, source.columns, _totals(session, source.with_all().table(), source.columns, key), key)
+    return rows_digest(session, source.with_all().table(), _described(source.columns), key)[1]
+
+
+def rows_digest(
+    session: WarehouseSession, rows: exp.Expr, columns: Sequence[tuple[str, str]], key: bytes
+) -> tuple[int, str]:
+    """The number of these rows, and their fingerprint; `columns` are (name, type). Rows of a stream are read once."""
+    totals = _totals(session, rows, [name for name, _ in columns], key)
+    return totals[0], _of_rows(session, columns, totals, key)
 
 
 def full_fingerprint(
@@ -51,8 +59,9 @@ def full_fingerprint(
     if source.query is not None:
         take_snapshot(session.embedded, source)
     source = source.with_all()
-    records, total, xored, *estimated = _totals(session, source.table(), source.columns, key, estimates(source.columns))
-    rows = _of_rows(session, source.columns, (records, total, xored), key)
+    names = [each.name for each in source.columns]
+    records, total, xored, *estimated = _totals(session, source.table(), names, key, estimates(source.columns))
+    rows = _of_rows(session, _described(source.columns), (records, total, xored), key)
     if session.traits.collects:
         row_sketch = sketch_elsewhere(session, source, records, estimated, key)
     else:
@@ -66,21 +75,24 @@ def population_fingerprint(session: WarehouseSession, source: Source, key: bytes
     population = source.population
     if population is None:
         return ""
-    totals = _totals(session, population.table(), population.columns, key)
-    return _of_rows(session, population.columns, totals, key)
+    return rows_digest(session, population.table(), _described(population.columns), key)[1]
+
+
+def _described(columns: Sequence[Column]) -> list[tuple[str, str]]:
+    return [(each.name, each.type) for each in columns]
 
 
 def _totals(
-    session: WarehouseSession, rows: exp.Expr, columns: Sequence[Column], key: bytes, more: Sequence[exp.Expr] = ()
+    session: WarehouseSession, rows: exp.Expr, names: Sequence[str], key: bytes, more: Sequence[exp.Expr] = ()
 ) -> tuple[Any, ...]:
     """The number of rows, the sum and the exclusive or of their hashes, and further results of that scan."""
     seed = hashlib.sha256(b"rows" + key).hexdigest()
     # Bound as a parameter: the texts of failing statements are logged. The database computes the hash once.
-    hashed = row_hash(parameter(1), *(column(c.name) for c in columns))
+    hashed = row_hash(parameter(1), *map(column, names))
     totals = [exp.Count(this=exp.Star()), exp.Sum(this=hashed), exp.BitwiseXorAgg(this=hashed.copy())]
     return session.row(exp.select(*totals, *more, copy=False).from_(rows, copy=False), [seed])
 
 
-def _of_rows(session: WarehouseSession, columns: Sequence[Column], totals: tuple[Any, ...], key: bytes) -> str:
-    parts = (session.hashes, [(c.name, c.type) for c in columns], totals)
+def _of_rows(session: WarehouseSession, columns: Sequence[tuple[str, str]], totals: tuple[Any, ...], key: bytes) -> str:
+    parts = (session.hashes, list(columns), totals)
     return hmac.new(key, repr(parts).encode(), hashlib.sha256).hexdigest()

@@ -25,7 +25,7 @@ class Load:
 
     `request_digest` distinguishes different requests of an `owner` with one `request_id`. `file` is where the rows came
     from; it may be empty. `columns` are the table's, as (name, type), after the load; one that replaced rows
-    `removed_rows`.
+    `removed_rows`. `content` identifies what was loaded under a request id; NULL in loads of earlier versions.
     """
 
     number: int
@@ -42,6 +42,7 @@ class Load:
     seconds: float
     owner: str = ""
     removed_rows: int = 0
+    content: str | None = None
 
 
 LOADS = NumberedTable(

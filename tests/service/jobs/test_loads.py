@@ -171,6 +171,36 @@ def test_an_id_names_the_columns_and_the_file(loads: Loads, session: Session, fi
     assert count(session, "n") == 1
 
 
+@pytest.mark.usefixtures("patients")
+def test_a_load_of_an_earlier_version_says_that_nothing_compares_it(loads: Loads, session: Session) -> None:
+    request = LoadRequest(PATIENTS, LoadMode.APPEND, "old")
+    loads.load(request, lambda: Rows(ROW), Control())
+    others = Rows(ROW.set_column(0, "age", pa.array([31])))
+    assert code(lambda: loads.load(request, lambda: others, Control())) == "REQUEST_ID_REUSED"
+    # A client that tells a file by its digest now sent its rows alone before; and then the ledger knew nothing.
+    for content, asked in (("", replace(request, content_digest="1")), ("SET content = NULL", request)):
+        if content:
+            session.execute(f"UPDATE tableveil.loads {content}")
+        again = loads.load(asked, lambda: others, Control())
+        assert again.repeated
+        assert ["whether this is the same is not known" in note for note in again.notes] == [True]
+
+
+@pytest.mark.usefixtures("patients")
+def test_a_retry_that_breaks_off_compares_nothing(loads: Loads, session: Session) -> None:
+    request = LoadRequest(PATIENTS, LoadMode.APPEND, "cut")
+    loads.load(request, lambda: Rows(ROW), Control())
+
+    class Cut(Rows):
+        def end(self) -> tuple[int, tuple[RejectedLine, ...]]:
+            return 2, ()
+
+    assert code(lambda: loads.load(request, lambda: Cut(ROW), Control())) == "STREAM_INCOMPLETE"
+    before = count(session)
+    assert loads.load(request, lambda: Rows(ROW), Control()).repeated
+    assert count(session) == before
+
+
 def test_constraints_hold(loads: Loads, session: Session) -> None:
     session.execute("CREATE TABLE patients (age INTEGER PRIMARY KEY, ward INTEGER NOT NULL, illness VARCHAR)")
     append(loads)

@@ -64,7 +64,10 @@ CODES = {
     "RELEASE_GONE": ("The release was replaced or removed while the query began.", "Try again."),
     "REQUEST_RUNNING": ("A request with this request id is being handled.", "Ask again when it has ended."),
     "REQUEST_ID_INVALID": ("The request id is too long, or has control characters.", "Use a short printable text."),
-    "REQUEST_ID_REUSED": ("Another request had this request id.", "Give each request an id of its own."),
+    "REQUEST_ID_REUSED": (
+        "Another request had this request id, or a load of other content, such as that of a file which was repaired.",
+        "Give each request an id of its own. To go on with a load that stands, bind the release to it.",
+    ),
     "REQUEST_INVALID": ("The job cannot be made again from its stored request.", "Submit a new request."),
     "REQUEST_MALFORMED": (
         "The bytes are not the message that the method takes.",
