@@ -39,8 +39,8 @@ class EarlierClasses:
 
     `classes[c, r]` is the class of combination c in `releases[r]`; `WITHOUT_ROW` if its records have no row there. One
     more combination, of code `len(records)`, is of those without a row in any of the releases. `present` of the records
-    are in the source. `together` has the positions of releases that were judged with each other, for every set of them
-    but that of all. Every record is another person's, unless there are `owners`.
+    are in the source. `together` has the positions of releases that are judged without the others, for each set of
+    them but that of all. Every record is another person's, unless there are `owners`.
     """
 
     releases: tuple[int, ...]

@@ -2,7 +2,7 @@
 
 from tableveil.privacy.conjunction import Conjunction
 from tableveil.privacy.facts import Facts
-from tableveil.privacy.left_behind import LeftBehindRule, left_behind, left_behind_rule
+from tableveil.privacy.left_behind import LeftBehindRule, left_behind, left_behind_rule, sets_of_readers
 from tableveil.privacy.model import ReleaseRule
 from tableveil.privacy.pool import suppressed_pool, with_pool
 from tableveil.privacy.registry import privacy_of
@@ -15,6 +15,7 @@ __all__ = [
     "left_behind",
     "left_behind_rule",
     "privacy_of",
+    "sets_of_readers",
     "suppressed_pool",
     "with_pool",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -28,8 +28,8 @@ class LeftBehindRule(ReleaseRule):
     being left. Where too few are left behind, the smallest class of the combination is suppressed as well, until they
     are enough: its own people are, so that what meets the rule goes on to meet it.
 
-    Each set of earlier releases that were judged with each other is judged alone as well, for its readers: people who
-    are all of a combination of all releases may be a few of a larger one there.
+    Sets of earlier releases are judged alone as well, for their readers: people who are all of a combination of all
+    releases may be a few of a larger one there.
 
     If the earlier records have owners, `people` is the position of people among the counted columns.
     """
@@ -87,9 +87,7 @@ class LeftBehindRule(ReleaseRule):
         left = records - there.astype(np.int64)[:-1]
         some = np.append((left > 0) & (left < records), False)
         if self.earlier.owners is None:
-            # Everybody has one record: the share is 1 by their number.
-            least = max(self.k, math.ceil(1 / self.share))
-            few: NDArray[np.bool_] = some & np.append(left < least, False)
+            few: NDArray[np.bool_] = some & np.append(left < _least(self.k, self.share), False)
             return few
         if some.any():
             owned = self._owners_left(self.earlier.owners, codes, some, classes, kept)
@@ -132,10 +130,71 @@ class LeftBehindRule(ReleaseRule):
 
 def left_behind_rule(models: Iterable[PrivacyModel], facts: Facts, earlier: EarlierClasses) -> LeftBehindRule:
     """The rule of the largest k and the least share of dominance among the models."""
-    given_models = tuple(models)
-    k = max((model.k for model in given_models if isinstance(model, KAnonymity)), default=1)
-    share = min((Fraction(model.share) for model in given_models if isinstance(model, Dominance)), default=Fraction(1))
+    k, share = _asked(tuple(models))
     return LeftBehindRule(k, earlier, share, None if facts.people is None else facts.people[0])
+
+
+def sets_of_readers(earlier: EarlierClasses, models: Iterable[PrivacyModel]) -> Iterator[tuple[int, ...]]:
+    """The positions of releases that somebody may hold without the others, and for whom the rule must be judged.
+
+    All of them come first. A set follows from a larger one unless a combination of few people, which may be left behind
+    whole, is a part of a larger combination there. So where a set has such combinations, `_core` has releases that
+    tell these apart from all others: what follows from the set are those with all of the core, and one is left out of
+    each further set. There may be 2^n.
+    """
+    k, share = _asked(tuple(models))
+    sets, without_few = [tuple(range(len(earlier.releases)))], list[set[int]]()
+    for some in sets:
+        if any(whole.issuperset(some) for whole in without_few):
+            continue
+        yield some
+        labels, few = _of_few_people(earlier, some, k, share)
+        if not few.any():
+            without_few.append(set(some))
+        for left_out in _core(labels, few):
+            smaller = (*some[:left_out], *some[left_out + 1 :])
+            if smaller and smaller not in sets:
+                sets.append(smaller)
+
+
+def _of_few_people(
+    earlier: EarlierClasses, some: Sequence[int], k: int, share: Fraction
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The combinations of some releases, and whether all people of one are too few to be left behind."""
+    labels, codes, records = earlier.among(some)
+    owners = earlier.owners
+    if owners is None:
+        return labels, records < _least(k, share)
+    combination = codes[owners.combinations]
+    there = combination < len(records)
+    key, place = np.unique(combination[there] * owners.codes + owners.people[there], return_inverse=True)
+    owned = np.bincount(place.reshape(-1), owners.records[there], len(key)).astype(np.int64)
+    most = np.zeros(len(records), np.int64)
+    np.maximum.at(most, key // owners.codes, owned)
+    people = np.bincount(key // owners.codes, minlength=len(records))
+    return labels, (people < k) | (most > floored(share, (records,)))
+
+
+def _core(labels: NDArray[np.int64], few: NDArray[np.bool_]) -> list[int]:
+    """The columns, no more than needed, in which each of the few differs from every other combination."""
+    core = list(range(labels.shape[1])) if few.any() else []
+    for left_out in tuple(core):
+        others = [column for column in core if column != left_out]
+        _, code = np.unique(labels[:, others], axis=0, return_inverse=True)
+        code = code.reshape(-1)
+        if (np.bincount(code)[code[few]] == 1).all():
+            core = others
+    return core
+
+
+def _asked(models: Sequence[PrivacyModel]) -> tuple[int, Fraction]:
+    k = max((model.k for model in models if isinstance(model, KAnonymity)), default=1)
+    return k, min((Fraction(model.share) for model in models if isinstance(model, Dominance)), default=Fraction(1))
+
+
+def _least(k: int, share: Fraction) -> int:
+    """The fewest people who may be left behind where everybody has one record: the share is 1 by their number."""
+    return max(k, math.ceil(1 / share))
 
 
 def left_behind(earlier: EarlierClasses, released: EquivalenceClasses) -> NDArray[np.int64]:

@@ -174,7 +174,7 @@ def read_dictionaries(
         inherited = _inherited(session, source, policy, together_with, policy_of)
         dictionaries = dictionaries_of(session, source, inherited.policy, hierarchies, mark)
         _check_identified(policy, dictionaries)
-        earlier = find_earlier(session, policy, source, together_with, dictionaries.columns.people)
+        earlier = find_earlier(session, inherited.policy, source, together_with, dictionaries.columns.people)
         if earlier is not None:
             earlier = replace(earlier, inherited=inherited.models, met=inherited.met, unjudged=inherited.unjudged)
         return mark, replace(dictionaries, columns=replace(dictionaries.columns, earlier=earlier))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 from sqlglot import exp
@@ -15,14 +16,18 @@ from tableveil.counting.earlier import EARLIER
 from tableveil.dictionary import PeopleDictionary
 from tableveil.errors import InvalidError, NotFoundError, shortened
 from tableveil.lifecycle.ledger import named
-from tableveil.policy import Policy
+from tableveil.policy import LeftBehind, Policy
+from tableveil.privacy import sets_of_readers
 from tableveil.source import Source
 from tableveil.state import persons, releases
 
 FIELD = "release.together_with"
 
 MOST_SETS = 200
-"""The most sets of releases that were judged with each other: every transformation is judged of each."""
+"""The most sets of releases that are judged: every transformation is judged of each."""
+
+_FEW = 7
+"""So many releases have fewer sets, whatever they leave behind."""
 
 _WITHOUT = "of which the ledger has no class of each person"
 _WITH = (
@@ -58,14 +63,14 @@ def find_earlier(
     present = persons.recognize(session.ledger, together_with, EARLIER, rows, record or person, of_records=bool(record))
     session.lend(EARLIER)
     classes = np.stack([combinations[f"r{r}"] for r in range(len(together_with))], axis=1).astype(np.int64)
-    sets = _judged_sets(session, together_with)
     records = combinations["records"].astype(np.int64)
     owned = None
     if record:
         assert numbered is not None, "whose a record is follows from the people's numbers"
         owners = persons.owners(session.ledger, together_with, numbered.table_name)
         owned = Owners(owners["code"], owners["person"], owners["records"])
-    earlier_classes = EarlierClasses(tuple(together_with), classes, records, present, sets, owned)
+    earlier_classes = EarlierClasses(tuple(together_with), classes, records, present, owners=owned)
+    earlier_classes = replace(earlier_classes, together=_sets(earlier_classes, policy))
     counted = session.embedded.arrays(
         exp.select(column("code"), alias(cast(exp.Count(this=exp.Star()), "BIGINT"), "n"))
         .from_(table(EARLIER))
@@ -122,27 +127,24 @@ def _check_owners(
         raise _refused("TOGETHER_UNRECOGNIZED", disputed_there, expected, ())
 
 
-def _judged_sets(session: WarehouseSession, together_with: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-    """The positions of each release and of those that it was judged together with; without the set of all.
-
-    And of releases that were all judged with each other, as many as there are: what one that declined tells apart is
-    hidden from readers without it, who may hold any others.
+def _sets(earlier: EarlierClasses, policy: Policy) -> tuple[tuple[int, ...], ...]:
+    """The positions of the releases of readers for whom those left behind are judged as well, besides those of all.
 
     Raises:
-        InvalidError: They are too many: each two releases that were not judged with each other can double them.
+        InvalidError: They are too many: each release that leaves few people behind can double them.
     """
-    judged = persons.judged_together(session.ledger, together_with)
-    each = {frozenset({release, *judged[release]} & {*together_with}) for release in together_with}
-    mutual: set[frozenset[int]] = set()
-    for release in sorted(together_with):
-        judged_sets = {*mutual, *(group & judged[release] | {release} for group in (frozenset[int](), *mutual))}
-        mutual = {group for group in judged_sets if not any(group < other for other in judged_sets)}
-        if len(mutual) > MOST_SETS:
-            without = f"releases of which more than {MOST_SETS} sets were judged with each other"
-            expected = f"{MOST_SETS} such sets at most: those left behind are judged of each"
-            raise _refused("TOGETHER_TOO_MANY", without, expected, max(mutual, key=len))
-    sets = {tuple(r for r, other in enumerate(together_with) if other in some) for some in each | mutual}
-    return tuple(sorted(sets - {tuple(range(len(together_with)))}))
+    if policy.release.left_behind is not LeftBehind.REQUIRE:
+        return ()
+    _, *sets = islice(sets_of_readers(earlier, policy.privacy_models), MOST_SETS + 1)
+    if len(sets) >= MOST_SETS:
+        k = f"k = {policy.k or 1}"
+        too_many = (
+            f"{len(earlier.releases):,} releases that tell fewer than {k} people apart, in more than {MOST_SETS} "
+        )
+        too_many += "sets of them that do not follow from each other"
+        expected = f"at most {MOST_SETS} sets that a reader may hold: those left behind are judged of each"
+        raise _refused("TOGETHER_TOO_MANY", too_many, expected, earlier.releases[-_FEW:], _REPORT)
+    return tuple(sorted(sets))
 
 
 MOST_SIZE = 20
@@ -203,7 +205,10 @@ def joint_figures(session: Session, numbers: Sequence[int]) -> JointFigures:
     )
 
 
-def _refused(code: str, found: str, expected: str, others: Collection[int]) -> InvalidError:
+_REPORT = " Or write left_behind: REPORT, which counts those left behind of all releases together."
+
+
+def _refused(code: str, found: str, expected: str, others: Collection[int], further: str = "") -> InvalidError:
     """The error about some releases; the release can still be judged together with the others."""
     listed = ", ".join(f"releases/{number}" for number in sorted(others))
     hint = (
@@ -211,4 +216,4 @@ def _refused(code: str, found: str, expected: str, others: Collection[int]) -> I
         if listed
         else "Leave out left_behind, and say in repeat_reason why the release is judged alone."
     )
-    return InvalidError.of(code, FIELD, found, expected, hint)
+    return InvalidError.of(code, FIELD, found, expected, hint + further)

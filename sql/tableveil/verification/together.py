@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
 from tableveil.backend import Session
 from tableveil.policy import Dominance, LeftBehind, Policy
@@ -92,83 +92,83 @@ def check_together(session: Session, policy: Policy, written: Written) -> list[s
 
     With dominance, nobody has more than the share of the records of either.
 
-    The latter has to hold of each earlier release and those that it was judged together with, too, and of releases that
-    were judged with each other.
+    The latter has to hold for the readers of any of the earlier releases, too.
     """
     if not written.together_with:
         return []
-    every, problems = sorted(written.together_with), []
-    judged = session.rows("SELECT release, other FROM tableveil.release_together")
-    parts = [[other for other in every if other == one or (one, other) in judged] for one in every]
-    parts += [part for part in _judged_with_each_other(every, judged) if part not in parts]
-    small, few = _counted(session, policy, written.release, every)
-    if small:
-        problems.append(f"{small} joint classes have fewer than {policy.k} people")
+    every = sorted(written.together_with)
+    names = [f"class{i}" for i in range(len(every))]
+    before = ", ".join(names)
+    # Without records, a digest is a person's.
+    owner = "owner" if policy.record_column else "0 AS owner"
+    session.stage(
+        "joint_people",
+        f"SELECT {before}, now, {owner}, count(*) AS records FROM (SELECT "
+        f"{classes_in([*every, written.release], [*names, 'now'])}, any_value(owner) AS owner FROM ({ROWS}) "
+        f"WHERE release IN ({', '.join(map(str, [*every, written.release]))}) GROUP BY digest) GROUP BY ALL",
+    )
+    too_few = _too_few(policy)
+    small: int = session.value(
+        "SELECT count(*) FROM (SELECT now FROM joint_people WHERE now IS NOT NULL "
+        f"GROUP BY {before}, now HAVING {too_few})"
+    )
+    problems = [f"{small} joint classes have fewer than {policy.k} people"] if small else []
     if policy.release.left_behind is LeftBehind.REQUIRE:
-        few += sum(_counted(session, policy, written.release, part)[1] for part in parts if part != every)
+        few = _left_too_few(session, names, too_few)
         problems += [f"{few} combinations of earlier classes leave fewer than {policy.k} people behind"] if few else []
+    session.execute("DROP TABLE joint_people")
     return problems
 
 
-def _judged_with_each_other(releases: Collection[int], judged: Collection[tuple[int, int]]) -> Iterator[list[int]]:
-    """Sets of releases of which each two were judged together, and that no other release can join.
+def _too_few(policy: Policy) -> str:
+    """Whether rows of `joint_people`, of which each has the records of one owner, are of fewer than k people.
 
-    Source: Bron and Kerbosch, Algorithm 457, version 2: finding all cliques of an undirected graph (1973). Sets without
-    the one that most others go with follow from those with it: otherwise all subsets of 50 releases would be tried.
+    Or whether one of these has more than the share of dominance. Without records, one row has all people.
     """
-    near: dict[int, set[int]] = {one: set() for one in releases}
-    for one, other in judged:
-        if one in near and other in near:
-            near[one].add(other)
-            near[other].add(one)
+    most, people = ("max(records)", "count(*)") if policy.record_column else ("1", "sum(records)")
+    too_few = f"{people} < {policy.k or 1}"
+    for model in policy.privacy_models:
+        if isinstance(model, Dominance):
+            numerator, denominator = at_most(model.share)
+            too_few += f" OR {most}::HUGEINT * {denominator} > sum(records) * {numerator}"
+    return too_few
 
-    def found(chosen: tuple[int, ...], further: set[int], tried: set[int]) -> Iterator[list[int]]:
-        if not further | tried:
-            yield sorted(chosen)
-            return
-        best = max(further | tried, key=lambda one: len(near[one] & further))
-        for one in further - near[best]:
-            yield from found((*chosen, one), further & near[one], tried & near[one])
-            further, tried = further - {one}, tried | {one}
 
-    yield from found((), set(releases), set())
+def _left_too_few(session: Session, names: list[str], too_few: str) -> int:
+    """How many combinations of classes, of any of the releases, leave some but too few of their people behind.
+
+    People who are too few, but all of a combination, may be a part of another one of fewer releases, with others who
+    stay. While all classes that tell them from these are looked at, they are not: one of these is left out next.
+    """
+    tried, found = [names], 0
+    for some in tried:
+        labels = ", ".join(some)
+        people = f"SELECT {labels}, owner, sum(records) AS records FROM joint_people"
+        there = f"WHERE coalesce({labels}, NULL) IS NOT NULL AND now"
+        leave = f"({people} {there} IS NULL GROUP BY {labels}, owner) GROUP BY {labels} HAVING {too_few}"
+        if session.stage("who_leave", f"SELECT {labels} FROM {leave}"):
+            session.stage("who_stay", f"SELECT DISTINCT {labels} FROM joint_people {there} IS NOT NULL")
+            found = _who_stay(session, some)
+            telling = [] if found else some
+            for name in telling:
+                others = [other for other in telling if other != name]
+                telling = telling if _who_stay(session, others) else others
+            smaller = ([other for other in some if other != name] for name in telling)
+            tried += [others for others in smaller if others and others not in tried]
+            session.execute("DROP TABLE who_stay")
+        session.execute("DROP TABLE who_leave")
+        if found:
+            break
+    return found
+
+
+def _who_stay(session: Session, names: list[str]) -> int:
+    """How many combinations of too few who leave are, by some of the classes, of others who stay."""
+    same = " AND ".join(f"stay.{name} IS NOT DISTINCT FROM leave.{name}" for name in names) or "true"
+    return int(session.value(f"SELECT count(*) FROM who_leave AS leave SEMI JOIN who_stay AS stay ON {same}"))
 
 
 def classes_in(releases: Collection[int], names: Collection[str]) -> str:
     """Aggregates of the records of a digest in `ROWS`: its class in each of the releases, under one of the names."""
     pairs = zip(releases, names, strict=True)
     return ", ".join(f"max(class) FILTER (release = {int(release)}) AS {name}" for release, name in pairs)
-
-
-def _counted(session: Session, policy: Policy, release: int, earlier: list[int]) -> tuple[int, int]:
-    """The joint classes of fewer than k people, and the combinations that leave too few of their people behind.
-
-    People are too few as well if one of them has more than the share of dominance of the records.
-    """
-    names = [f"class{i}" for i in range(len(earlier))]
-    before = ", ".join(names)
-    classes = (
-        f"SELECT {classes_in([*earlier, release], [*names, 'now'])}, any_value(owner) AS owner FROM ({ROWS}) "
-        f"WHERE release IN ({', '.join(map(str, [*earlier, release]))}) GROUP BY digest"
-    )
-    # Without records, a digest is a person's.
-    records = "owner, count(*) AS records FROM" if policy.record_column else "1 AS records FROM"
-    grouped = "GROUP BY ALL" if policy.record_column else ""
-    session.stage("joint_people", f"SELECT {before}, now, {records} ({classes}) {grouped}")
-    too_few = f"count(*) < {policy.k or 1}"
-    for model in policy.privacy_models:
-        if isinstance(model, Dominance):
-            numerator, denominator = at_most(model.share)
-            too_few += f" OR max(records)::HUGEINT * {denominator} > sum(records) * {numerator}"
-    small: int = session.value(
-        f"SELECT count(*) FROM (SELECT now FROM joint_people WHERE now IS NOT NULL GROUP BY {before}, now "
-        f"HAVING {too_few})"
-    )
-    same = " AND ".join(f"stay.{name} IS NOT DISTINCT FROM leave.{name}" for name in names)
-    few: int = session.value(
-        f"SELECT count(*) FROM (SELECT {before} FROM joint_people WHERE coalesce({before}, NULL) IS NOT NULL "
-        f"AND now IS NULL GROUP BY {before} HAVING {too_few}) AS leave "
-        f"SEMI JOIN (SELECT {before} FROM joint_people WHERE now IS NOT NULL) AS stay ON {same}"
-    )
-    session.execute("DROP TABLE joint_people")
-    return small, few

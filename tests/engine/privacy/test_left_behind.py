@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import combinations
 from random import Random
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from tableveil.classes import WITHOUT_ROW, EarlierClasses, EquivalenceClasses, JointCounter, NumpyCounter
 from tableveil.hierarchy import AttributeLevels
 from tableveil.policy import KAnonymity
-from tableveil.privacy import Conjunction, LeftBehindRule
+from tableveil.privacy import Conjunction, LeftBehindRule, sets_of_readers
 from tableveil.privacy.k_anonymity import KAnonymityRule
 
 ABSENT = -1
@@ -52,6 +53,12 @@ def earlier_classes(releases: Sequence[Rows]) -> tuple[EarlierClasses, list[int]
     return EarlierClasses(tuple(range(1, len(releases) + 1)), classes, counts, 0), codes
 
 
+def judged_for_readers(known: EarlierClasses, k: int) -> EarlierClasses:
+    """The earlier classes with the sets of releases that are judged as well."""
+    _, *sets = sets_of_readers(known, [KAnonymity(k)])
+    return replace(known, together=tuple(sets))
+
+
 def joint_classes(register: Register, codes: Sequence[int], combinations: int, level: int) -> EquivalenceClasses:
     present = [person for person, value in enumerate(register) if value != ABSENT]
     counter = NumpyCounter(
@@ -62,13 +69,19 @@ def joint_classes(register: Register, codes: Sequence[int], combinations: int, l
     return JointCounter(counter).classes((level,))
 
 
-def release(register: Register, earlier: Sequence[Rows], level: int, k: int, *, require: bool) -> Rows:
+def release(
+    register: Register, earlier: Sequence[Rows], level: int, k: int, *, require: bool, of_readers: bool = True
+) -> Rows:
     """Everybody's rows in a release that is judged together with the earlier ones."""
     known, codes = earlier_classes(earlier) if earlier else (None, [0] * len(register))
     combinations = known.combinations if known else 1
     classes = joint_classes(register, codes, combinations, level)
     rules = [KAnonymityRule(KAnonymity(k))]
-    rule = Conjunction((*rules, LeftBehindRule(k, known)) if known and require else tuple(rules))
+    if known and require:
+        known = judged_for_readers(known, k) if of_readers else known
+        rule = Conjunction((*rules, LeftBehindRule(k, known)))
+    else:
+        rule = Conjunction(tuple(rules))
     kept = rule.releasable(classes)
     released = set(zip(classes.groups(0)[kept].tolist(), classes.groups(1)[kept].tolist(), strict=True))
     labels = [WITHOUT_ROW if value == ABSENT else value >> SHIFTS[level] for value in register]
@@ -178,3 +191,89 @@ def test_sets_of_releases_that_were_judged_with_each_other() -> None:
             left = Counter(chain for chain, row in zip(chains, rows, strict=True) if chain in every and not row)
             assert all(number >= k or number == every[chain] for chain, number in left.items()), (seed, some)
     assert suppressed > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Everybody's rows, the positions of the earlier releases that it was judged together with, and if it requires."""
+
+    rows: Rows
+    judged: tuple[int, ...]
+    require: bool
+
+
+def chain(seed: int, *, of_readers: bool = True) -> tuple[int, list[Release]]:
+    """Six months of a register: k, and releases by reason, REPORT and REQUIRE, of all earlier ones or of a list."""
+    random = Random(seed)
+    k, people, made = random.randint(2, 5), random.randint(10, 40), list[Release]()
+    register = tuple(random.choice((ABSENT, *range(VALUES), *range(VALUES))) for _ in range(people))
+    for month in range(6):
+        mode = random.choice(("reason", "REPORT", "REPORT", "REQUIRE", "REQUIRE"))
+        judged = tuple(range(month))
+        if mode == "reason":
+            judged = ()
+        elif random.random() < 0.3:
+            judged = tuple(earlier for earlier in judged if random.random() < 0.7)
+        register = tuple(
+            random.choice((ABSENT, value, random.randrange(VALUES))) if random.random() < 0.3 else value
+            for value in register
+        )
+        earlier = [made[position].rows for position in judged]
+        require = mode == "REQUIRE"
+        rows = release(register, earlier, random.randrange(3), k, require=require, of_readers=of_readers)
+        made.append(Release(rows, judged, require))
+    return k, made
+
+
+def told_apart(k: int, made: Sequence[Release], new: Release) -> list[tuple[int, ...]]:
+    """The sets of earlier releases whose readers see the new one leave fewer than k people of a combination behind."""
+    found = []
+    for size in range(1, len(new.judged) + 1):
+        for some in combinations(new.judged, size):
+            stay, leave = Counter[Rows](), Counter[Rows]()
+            for person, row in enumerate(new.rows):
+                before = tuple(made[position].rows[person] for position in some)
+                if set(before) != {WITHOUT_ROW}:
+                    (leave if row == WITHOUT_ROW else stay)[before] += 1
+            if any(number < k and stay[before] for before, number in leave.items()):
+                found.append(some)
+    return found
+
+
+def test_readers_of_any_releases_see_nobody_left_behind() -> None:
+    """By brute force: whatever was released before, and by what right, no reader of some of it sees few people leave.
+
+    Judged for readers of all alone, many sequences tell somebody apart.
+    """
+    required = {True: 0, False: 0}
+    failed = {True: 0, False: 0}
+    for of_readers in (True, False):
+        for seed in range(500 if of_readers else 100):
+            k, made = chain(seed, of_readers=of_readers)
+            for new in made:
+                if new.require and new.judged:
+                    required[of_readers] += WITHOUT_ROW in new.rows and len({*new.rows}) > 1
+                    failed[of_readers] += bool(told_apart(k, made, new))
+    assert failed[True] == 0
+    assert required[True] > 300
+    assert failed[False] > 10
+
+
+def test_readers_of_releases_after_a_report() -> None:
+    """Twenty people, four months: a reader of months 1, 3 and 4 would be left with one row."""
+    one, two, three = (0,) * 20, (0,) * 6 + (1,) * 14, (0,) * 5 + (WITHOUT_ROW,) + (0,) * 7 + (WITHOUT_ROW,) * 7
+    register = (ABSENT,) * 6 + (0,) * 14
+    earlier = [one, two, three]
+    assert release(register, earlier, 0, 5, require=True, of_readers=False).count(0) == 14
+    assert release(register, earlier, 0, 5, require=True).count(0) == 7
+
+
+def test_releases_that_were_all_required_are_one_set() -> None:
+    """The price is paid by those who ask for less: fifty months that leave nobody few behind have one set to judge."""
+    rows = [tuple(person // 10 % (2 + month % 3) for person in range(60)) for month in range(50)]
+    known, _ = earlier_classes(rows)
+    assert list(sets_of_readers(known, [KAnonymity(5)])) == [tuple(range(50))]
+    # Three leave in the second month, and come again in no other: readers without one of two months are many more.
+    few = [rows[0], (WITHOUT_ROW,) * 3 + rows[1][3:], *((WITHOUT_ROW,) * 3 + row[3:] for row in rows[2:])]
+    known, _ = earlier_classes(few)
+    assert len(list(sets_of_readers(known, [KAnonymity(5)]))) < 60

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -340,12 +341,44 @@ def test_readers_who_lack_a_release(
     second = run(database, policy("second", repeat_reason="a test")).number
     module = import_module("tableveil.lifecycle.together")
     with monkeypatch.context() as broken:
-        broken.setattr(module, "_judged_sets", lambda *_: ())
+        broken.setattr(module, "_sets", lambda *_: ())
         with pytest.raises(InternalError, match="leave fewer than"):
             run(database, policy("third", LeftBehind.REQUIRE))
     third = run(database, policy("third", LeftBehind.REQUIRE)).number
     assert min(chains(session, first, third).values()) >= K
     assert min(chains(session, second, third).values()) >= K
+
+
+def hold(session: Session, rows: str) -> None:
+    """The register of people by their numbers from and below, age and ward."""
+    session.execute(
+        "CREATE OR REPLACE TABLE register AS SELECT unnest(range(low, high)) AS id, age, ward, 'ill' AS illness "
+        f"FROM (VALUES {rows}) v(low, high, age, ward)"
+    )
+
+
+def released_of(database: Database, session: Session, run: Run, rows: str, left: LeftBehind | None) -> int:
+    """The release of a register of some rows, for k = 5."""
+    hold(session, rows)
+    name = f"month_{session.value('SELECT count(*) FROM tableveil.releases')}"
+    found = policy(name, left, privacy_models=(KAnonymity(5),), suppression_limit=Decimal(1))
+    return run(database, replace(found, search=SearchOptions(levels=(("age", 0), ("ward", 0))))).number
+
+
+def test_readers_of_releases_after_a_report(
+    database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twenty people, four months: a reader of months 1, 3 and 4 would be left with one row."""
+    released = partial(released_of, database, session, run)
+    released("(0, 20, 20, 0)", None)
+    released("(0, 6, 20, 0), (6, 20, 21, 0)", LeftBehind.REPORT)
+    released("(0, 5, 20, 0), (6, 13, 20, 0)", LeftBehind.REPORT)
+    with monkeypatch.context() as broken:
+        broken.setattr(import_module("tableveil.lifecycle.together"), "_sets", lambda *_: ((0,), (0, 1)))
+        with pytest.raises(InternalError, match="leave fewer than"):
+            released("(6, 20, 20, 0)", LeftBehind.REQUIRE)
+    fourth = released("(6, 20, 20, 0)", LeftBehind.REQUIRE)
+    assert min(chains(session, 1, 3, fourth).values()) >= 5
 
 
 @pytest.mark.long
@@ -355,10 +388,7 @@ def test_readers_of_releases_judged_with_each_other(
     """The second release declines, and tells a person of the first apart: no reader without it may see that."""
 
     def has(rows: str) -> None:
-        session.execute(
-            "CREATE OR REPLACE TABLE register AS SELECT unnest(range(low, high)) AS id, age, ward, 'ill' AS illness "
-            f"FROM (VALUES {rows}) v(low, high, age, ward)"
-        )
+        hold(session, rows)
 
     def released(name: str, left_behind: LeftBehind | None, reason: str = "") -> int:
         found = policy(name, left_behind, privacy_models=(KAnonymity(2),), repeat_reason=reason)
@@ -373,7 +403,7 @@ def test_readers_of_releases_judged_with_each_other(
     has("(1, 4, 25, 0), (7, 9, 26, 0)")
     module = import_module("tableveil.lifecycle.together")
     with monkeypatch.context() as broken:
-        broken.setattr(module, "_judged_sets", lambda *_: ((0,), (1,)))
+        broken.setattr(module, "_sets", lambda *_: ((0,), (1,)))
         with pytest.raises(InternalError, match="leave fewer than"):
             released("fourth", LeftBehind.REQUIRE)
     fourth = released("fourth", LeftBehind.REQUIRE)
