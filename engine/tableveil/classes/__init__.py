@@ -13,6 +13,7 @@ from tableveil.classes.joint import (
     agreement,
     class_of_labels,
     combinations_of,
+    distinct_rows,
     put_together,
     without_release,
 )
@@ -50,6 +51,7 @@ __all__ = [
     "class_of_labels",
     "combinations_of",
     "count_parts",
+    "distinct_rows",
     "nest",
     "put_together",
     "without_release",

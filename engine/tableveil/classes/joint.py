@@ -62,14 +62,21 @@ class EarlierClasses:
         """
         classes = self.classes[:, list(positions)]
         there = (classes != WITHOUT_ROW).any(axis=1)
-        labels, code = np.unique(classes[there], axis=0, return_inverse=True)
+        first, code = distinct_rows(classes[there])
+        labels = classes[there][first]
         codes = np.full(self.combinations, len(labels), np.int64)
-        codes[:-1][there] = code.reshape(-1)
+        codes[:-1][there] = code
         return labels, codes, np.bincount(codes[:-1], self.records, len(labels) + 1)[:-1].astype(np.int64)
 
 
 WITHOUT_ROW = -1
 """Stands for the class of a record that was absent from a release, or suppressed in it."""
+
+
+def distinct_rows(classes: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The place of the first of each combination of classes, and per row the number of its combination."""
+    layout = KeyLayout.of([int(column.max(initial=WITHOUT_ROW)) + 2 for column in classes.T])
+    return distinct_keys(layout.pack([column - WITHOUT_ROW for column in classes.T]))
 
 
 class JointCounter(DelegatingCounter):

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.classes import EarlierClasses, EquivalenceClasses, Owners, combinations_of
+from tableveil.classes import EarlierClasses, EquivalenceClasses, Owners, combinations_of, distinct_rows
 from tableveil.policy import Dominance, KAnonymity, PrivacyModel
 from tableveil.privacy.exact import floored
 from tableveil.privacy.facts import Facts
@@ -180,10 +180,9 @@ def _core(labels: NDArray[np.int64], few: NDArray[np.bool_]) -> list[int]:
     core = list(range(labels.shape[1])) if few.any() else []
     for left_out in tuple(core):
         others = [column for column in core if column != left_out]
-        _, code = np.unique(labels[:, others], axis=0, return_inverse=True)
-        code = code.reshape(-1)
-        if (np.bincount(code)[code[few]] == 1).all():
-            core = others
+        if others:
+            _, code = distinct_rows(labels[:, others])
+            core = others if (np.bincount(code)[code[few]] == 1).all() else core
     return core
 
 
