@@ -78,7 +78,8 @@ def _rows(session: Session, files: Mapping[Path, str], how: CsvFormat, most_colu
         if scales:
             _readable(lambda: check_digits(session, rows, scales, how))
         if untold:
-            types |= _readable(lambda: found_types(session, rows, untold, how))
+            found = _readable(lambda: found_types(session, rows, untold, how))
+            types |= {name: one.type_ for name, one in found.items()}
         _readable(lambda: check_fit(session, rows, how, {**types, **how.types}))
         broken = rejected(session)
         is_broken = len(broken) > how.max_rejected

@@ -24,6 +24,7 @@ from tableveil.loading.csv_encoding import encoding_of
 from tableveil.loading.csv_file import scan
 from tableveil.loading.csv_header import csv_columns, csv_width, first_rows, is_unnamed, title_lines
 from tableveil.loading.csv_lines import check_longest_line
+from tableveil.loading.csv_types import found_types
 from tableveil.loading.model import CsvFormat
 from tableveil.loading.unpacked import unpacked
 
@@ -41,6 +42,9 @@ _NOTHING = frozenset(_SIGNS + _WORDS)
 
 _NO_COLUMNS_NUMBERS = frozenset(_WORDS_BESIDE_NUMBERS)
 """Spellings of nothing in a column of numbers or dates only: NA is Namibia, too, and None a name."""
+
+_MISTAKES = 0.01
+"""The share of values that may be mistakes: the load names their lines. More, such as `<0.5`, mean something."""
 
 _COMMA = r"[+-]?[0-9]+,[0-9]+"
 _POINT = r"[+-]?[0-9]*\.[0-9]+"
@@ -177,6 +181,9 @@ def guess_csv(
         how, contents = _with_named(session, readable, how, most_columns, said)
         places = [i for i, one in enumerate(contents) if not is_unnamed(one.name)]
         how, doubts = _with_values(session, readable, how, kept, contents)
+        if not how.all_text:
+            how, misfits = _with_misfits(session, readable, how, contents)
+            doubts += misfits
         doubts = (*said, *doubts)
         if "century_pivots" not in kept:
             how, centuries = _with_centuries(session, readable, how, contents, today or datetime.date.today())
@@ -502,6 +509,27 @@ def _fitting_forms(
             del fitting[name]
             foreign += [name] if 2 * months > values[name] else []
     return fitting, foreign
+
+
+def _with_misfits(
+    session: Session, path: Path, how: CsvFormat, contents: Sequence[_Contents]
+) -> tuple[CsvFormat, tuple[str, ...]]:
+    """The format where columns stay text that the load would refuse for more values than mistakes explain."""
+    decimals = {"whole", "comma", "comma3"} if how.decimal_comma else {"whole", "point", "point3"}
+    open_ = [one.name for one in contents if one.name not in how.types and not one.kinds.keys() <= decimals]
+    open_ = [name for name in open_ if not is_unnamed(name)]
+    if not open_:
+        return how, ()
+    source, rejected = scan({path: ""}, how, dict.fromkeys((one.name for one in contents), "VARCHAR"))
+    found = found_types(session, source, open_, how)
+    rejected(session)
+    coded = {name: one for name, one in found.items() if one.misfits > max(1, _MISTAKES * one.values)}
+    said = tuple(
+        f"{one.misfits:,} of {one.values:,} values of {_named([name])} are no {one.type_}, as the others are: it stays "
+        f"text (--type {shlex.quote(f'{name}=VARCHAR')})."
+        for name, one in coded.items()
+    )
+    return replace(how, types={**how.types, **dict.fromkeys(coded, "VARCHAR")}), said
 
 
 def _with_centuries(

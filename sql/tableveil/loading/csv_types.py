@@ -57,7 +57,16 @@ class _Found:
     exact: bool
 
 
-def found_types(session: Session, rows: exp.Expr, names: Sequence[str], how: CsvFormat) -> Mapping[str, str]:
+@dataclass(frozen=True, slots=True)
+class FoundType:
+    """The type of a column, and how many of its values that are not NULL do not fit it."""
+
+    type_: str
+    values: int
+    misfits: int
+
+
+def found_types(session: Session, rows: exp.Expr, names: Sequence[str], how: CsvFormat) -> Mapping[str, FoundType]:
     """The types of the columns `names` in a FROM clause that has all of them as text.
 
     Raises:
@@ -92,7 +101,7 @@ def found_types(session: Session, rows: exp.Expr, names: Sequence[str], how: Csv
     for position, kind, *figures in session.rows(counted):
         kinds[position][kind] = _Found(*figures)
     _check_text(names, kinds)
-    return {name: _type(each_kind) for name, each_kind in zip(names, kinds, strict=True)}
+    return {name: _found_type(each_kind) for name, each_kind in zip(names, kinds, strict=True)}
 
 
 def check_digits(session: Session, rows: exp.Expr, scales: Mapping[str, int], how: CsvFormat) -> None:
@@ -204,15 +213,16 @@ def _significant(value: exp.Expr) -> exp.Expr:
     return exp.Trim(this=digits, expression=text("0"))
 
 
-def _type(kinds: Mapping[str, _Found]) -> str:
+def _found_type(kinds: Mapping[str, _Found]) -> FoundType:
     total = sum(each_kind.count for each_kind in kinds.values())
     if not total or "code" in kinds:
-        return "VARCHAR"
-    shares = {type_: sum(kinds[kind].count for kind in of if kind in kinds) / total for type_, of in _TYPES}
-    best = max(shares, key=lambda type_: shares[type_])
-    if shares[best] < 0.5:
-        return "VARCHAR"
-    return best if best != "number" else _number_type([kinds[kind] for kind in _NUMBERS if kind in kinds], kinds)
+        return FoundType("VARCHAR", total, 0)
+    fitting = {type_: sum(kinds[kind].count for kind in of if kind in kinds) for type_, of in _TYPES}
+    best = max(fitting, key=lambda type_: fitting[type_])
+    if 2 * fitting[best] < total:
+        return FoundType("VARCHAR", total, 0)
+    type_ = best if best != "number" else _number_type([kinds[kind] for kind in _NUMBERS if kind in kinds], kinds)
+    return FoundType(type_, total, 0 if type_ == "VARCHAR" else total - fitting[best])
 
 
 def _number_type(numbers: Sequence[_Found], kinds: Mapping[str, _Found]) -> str:

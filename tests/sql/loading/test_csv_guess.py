@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tableveil.backend import Session
-from tableveil.errors import InvalidError
+from tableveil.errors import Fault, InvalidError
 from tableveil.loading import CsvFormat, CsvGuess, csv_rows, guess_csv
 from tests.once import once
 
@@ -155,3 +156,60 @@ def test_one_error_names_all_faults(session: Session, file: Path) -> None:
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     return tmp_path / "a.csv"
+
+
+COLUMNS: dict[str, Callable[[random.Random], str]] = {
+    "whole": lambda chance: str(chance.randrange(10**6)),
+    "decimal": lambda chance: f"{chance.gauss(0, 100):.2f}",
+    "comma": lambda chance: f"{chance.randrange(9)},{chance.randrange(10**4)}",
+    "money": lambda chance: f"${chance.randrange(10**6):,}",
+    "power": lambda chance: f"{chance.random():.3e}",
+    "date": lambda chance: f"{date(1999, 1, 1) + timedelta(days=chance.randrange(9_000))}",
+    "german": lambda chance: f"{date(1999, 1, 1) + timedelta(days=chance.randrange(9_000)):%d.%m.%Y}",
+    "short": lambda chance: f"{date(1999, 1, 1) + timedelta(days=chance.randrange(9_000)):%d-%b-%y}",
+    "moment": lambda chance: f"2024-02-{chance.randrange(1, 29):02d} 10:{chance.randrange(60):02d}:00",
+    "instant": lambda chance: f"2024-02-03T10:{chance.randrange(60):02d}:00+02:00",
+    "time": lambda chance: f"{chance.randrange(24):02d}:{chance.randrange(60):02d}:00",
+    "truth": lambda chance: chance.choice(["true", "FALSE"]),
+}
+CODES = (
+    *("<0.5", ">100", "2024-02-30", "31.02.2024", "9999-99-99", "99999"),
+    *("1e400", "unknown", "1.5", "1,5", "25:61:00", " 7"),
+)
+
+
+@pytest.mark.parametrize("seed", once(range(40), 8))
+def test_a_load_takes_what_the_guess_says(session: Session, file: Path, seed: int) -> None:
+    """Codes among numbers and dates make text of a column, which is said; a few mistakes are named with a way."""
+    chance = random.Random(seed)
+    kinds = chance.sample(sorted(COLUMNS), 5)
+    shares = [chance.choice([0, 0, 0.003, 0.02, 0.11, 0.45]) for _ in kinds]
+    codes = [chance.sample(CODES, 2) for _ in kinds]
+    rows = [
+        [
+            chance.choice(coded) if chance.random() < share else COLUMNS[kind](chance)
+            for kind, share, coded in zip(kinds, shares, codes, strict=True)
+        ]
+        for _ in range(400)
+    ]
+    text = io.StringIO()
+    csv.writer(text, delimiter=";").writerows([kinds, *rows])
+    how = guessed(session, file, text.getvalue().encode()).format
+    faults: tuple[Fault, ...] = ()
+    try:
+        loaded(session, file, how)
+    except InvalidError as error:
+        faults = error.faults
+    columns = [next(kind for kind in kinds if f"'{kind}'" in fault.field) for fault in faults]
+    assert all("--type COLUMN=VARCHAR" in fault.hint for fault in faults), faults
+    assert all(shares[kinds.index(kind)] <= 0.02 for kind in columns), faults
+    loaded(session, file, replace(how, types={**how.types, **dict.fromkeys(columns, "VARCHAR")}))
+
+
+def test_codes_among_numbers_are_said(session: Session, file: Path) -> None:
+    content = "value,n\n" + "".join(f"{'<0.5' if i % 9 == 0 else i / 2},{i}\n" for i in range(1, 181))
+    guess = guessed(session, file, content.encode())
+    assert guess.format.types == {"value": "VARCHAR"}
+    assert guess.doubts == (
+        "20 of 180 values of 'value' are no DECIMAL(18,1), as the others are: it stays text (--type value=VARCHAR).",
+    )
