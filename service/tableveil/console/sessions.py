@@ -28,6 +28,9 @@ RIGHTS_SECONDS = 30.0
 """So long a session takes its rights for those that it was told: grants change while somebody is signed in."""
 
 MOST = 1000
+MOST_OF_PRINCIPAL = 20
+"""Sessions of one principal: the next one ends that which nobody used for longest, and keeps no other out."""
+
 MOST_UPLOADS = 10
 """Files of a principal, in all sessions, that were uploaded and are not loaded yet."""
 
@@ -86,6 +89,11 @@ class VisitorSession:
         """The files that are being sent, or were and are not loaded."""
         return self.sending + sum(not upload.load for upload in [*self.uploads.values()])
 
+    @property
+    def loading(self) -> bool:
+        """Whether one of its files is on the way into a table."""
+        return any(upload.running for upload in [*self.uploads.values()])
+
     def is_over(self, now: float) -> bool:
         """Whether its token has ended, or nobody has used it for long."""
         return now > self.ends or now > self.last_seen + IDLE_SECONDS
@@ -133,6 +141,7 @@ class Sessions:
             name, now = secrets.token_urlsafe(32), time.monotonic()
             with self._changing:
                 self._sweep(now)
+                self._make_room(info.principal)
                 if len(self._sessions) >= MOST:
                     raise BusyError("SESSIONS_TOO_MANY", f"{MOST} visitors are signed in: try again later")
                 files = Path(tempfile.mkdtemp(dir=self.directory))
@@ -184,6 +193,13 @@ class Sessions:
             self.end(name)
         shutil.rmtree(self.directory, ignore_errors=True)
         self._held.close()
+
+    def _make_room(self, principal: str) -> None:
+        """Ends a session of a principal who has as many as one may have, best one that loads nothing."""
+        own = [name for name, session in self._sessions.items() if session.principal == principal]
+        if len(own) >= MOST_OF_PRINCIPAL:
+            oldest = min(own, key=lambda name: (self._sessions[name].loading, self._sessions[name].last_seen))
+            self._sessions.pop(oldest).close()
 
     def _sweep(self, now: float) -> None:
         for name, session in [*self._sessions.items()]:

@@ -185,6 +185,23 @@ def test_an_idle_session_ends(browser: Browser, monkeypatch: pytest.MonkeyPatch)
     assert one.get("/jobs").status_code == 303
 
 
+def test_sign_ins_of_one_principal_keep_no_other_out(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch, house: House
+) -> None:
+    """The next one ends the session that nobody used for longest; another principal finds room."""
+    monkeypatch.setattr(sessions, "MOST_OF_PRINCIPAL", 3)
+    monkeypatch.setattr(sessions, "MOST", 20)
+    other = browser("bob")
+    first, second, *later = [browser("eve") for _ in range(3)]
+    assert first.get("/releases").status_code == 200, "it is used after the second one"
+    for _ in range(40):
+        later.append(browser("eve"))
+        assert first.get("/releases").status_code == 200
+    assert second.get("/releases").headers["location"].startswith("/sign-in")
+    assert [one.get("/releases").status_code for one in later] == [303] * 39 + [200] * 2
+    assert other.get("/releases").status_code == browser("ann").get("/releases").status_code == 200
+
+
 @pytest.mark.parametrize(
     ("settings", "field"),
     [
