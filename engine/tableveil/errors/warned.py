@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from enum import StrEnum
 from itertools import zip_longest
 from typing import Self
@@ -27,21 +29,29 @@ _ORDER = {rank: place for place, rank in enumerate(Rank)}
 
 
 class Warned(str):
-    """A warning in whole sentences, with its rank; as a text it is that of its sentences."""
+    """A warning in whole sentences, with its rank; as a text it is that of its sentences.
 
-    __slots__ = ("rank",)
+    Programs get the count of rows, people or classes that it tells of first, and the column or field that it is about.
+    """
+
+    __slots__ = ("count_of", "field", "rank")
     rank: Rank
+    count_of: int | None
+    field: str
 
-    def __new__(cls, text: str, rank: Rank = Rank.SHOULD_BE_LOOKED_AT) -> Self:
+    def __new__(
+        cls, text: str, rank: Rank = Rank.SHOULD_BE_LOOKED_AT, count_of: int | None = None, field: str = ""
+    ) -> Self:
         """The text, which should be looked at if no other rank is given."""
         warned = super().__new__(cls, text)
-        warned.rank = rank
+        warned.rank, warned.count_of, warned.field = rank, count_of, field
         return warned
 
     @property
     def stored(self) -> str:
-        """The text with its rank before it, as the state keeps it: `must be decided: …`."""
-        return f"{self.rank.words}: {self}"
+        """The text with its facts before it, as the state keeps it: `must be decided [3, "age"]: …`."""
+        facts = "" if self.count_of is None and not self.field else f" {json.dumps([self.count_of, self.field])}"
+        return f"{self.rank.words}{facts}: {self}"
 
     @classmethod
     def from_stored(cls, text: str) -> Self:
@@ -49,17 +59,21 @@ class Warned(str):
         for rank in Rank:
             if text.startswith(f"{rank.words}: "):
                 return cls(text[len(rank.words) + 2 :], rank)
+            if text.startswith(f"{rank.words} ["):
+                with suppress(ValueError):
+                    (count_of, field), end = json.JSONDecoder().raw_decode(text, len(rank.words) + 1)
+                    return cls(text[end + 2 :], rank, count_of, field)
         return cls(text)
 
 
-def must_decide(text: str) -> Warned:
+def must_decide(text: str, count_of: int | None = None, field: str = "") -> Warned:
     """A warning that must be decided."""
-    return Warned(text, Rank.MUST_BE_DECIDED)
+    return Warned(text, Rank.MUST_BE_DECIDED, count_of, field)
 
 
-def note(text: str) -> Warned:
+def note(text: str, count_of: int | None = None, field: str = "") -> Warned:
     """A warning that is a note."""
-    return Warned(text, Rank.NOTE)
+    return Warned(text, Rank.NOTE, count_of, field)
 
 
 def rank_of(text: str) -> Rank:
@@ -71,7 +85,8 @@ def by_rank(texts: Iterable[str]) -> tuple[Warned, ...]:
     """The warnings, the most severe first, else in their order; each once, and none that another begins with."""
     once = dict.fromkeys(texts)
     whole = [text for text in once if not any(other != text and other.startswith(text) for other in once)]
-    return tuple(Warned(text, rank_of(text)) for text in sorted(whole, key=lambda text: _ORDER[rank_of(text)]))
+    ordered = sorted(whole, key=lambda text: _ORDER[rank_of(text)])
+    return tuple(text if isinstance(text, Warned) else Warned(text) for text in ordered)
 
 
 def with_ranks(texts: Sequence[str], ranks: Sequence[Rank | None]) -> tuple[Warned, ...]:

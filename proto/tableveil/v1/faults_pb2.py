@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19tableveil/v1/faults.proto\x12\x0ctableveil.v1\"E\n\x05\x46\x61ult\x12\r\n\x05\x66ield\x18\x01 \x01(\t\x12\r\n\x05\x66ound\x18\x02 \x01(\t\x12\x10\n\x08\x65xpected\x18\x03 \x01(\t\x12\x0c\n\x04hint\x18\x04 \x01(\t\"\xbd\x01\n\x07\x46\x61ilure\x12\'\n\x04kind\x18\x01 \x01(\x0e\x32\x19.tableveil.v1.FailureKind\x12\x0c\n\x04\x63ode\x18\x02 \x01(\t\x12\x0f\n\x07message\x18\x03 \x01(\t\x12#\n\x06\x66\x61ults\x18\x04 \x03(\x0b\x32\x13.tableveil.v1.Fault\x12\x16\n\x0eomitted_faults\x18\x05 \x01(\x05\x12-\n\x0brelaxations\x18\x06 \x03(\x0b\x32\x18.tableveil.v1.Relaxation\"D\n\nRelaxation\x12%\n\x07\x63hanges\x18\x01 \x03(\x0b\x32\x14.tableveil.v1.Change\x12\x0f\n\x07nearest\x18\x02 \x01(\x08\"&\n\x06\x43hange\x12\r\n\x05\x66ield\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t*\x8a\x01\n\x0bWarningRank\x12\x1c\n\x18WARNING_RANK_UNSPECIFIED\x10\x00\x12 \n\x1cWARNING_RANK_MUST_BE_DECIDED\x10\x01\x12$\n WARNING_RANK_SHOULD_BE_LOOKED_AT\x10\x02\x12\x15\n\x11WARNING_RANK_NOTE\x10\x03*\xbc\x02\n\x0b\x46\x61ilureKind\x12\x1c\n\x18\x46\x41ILURE_KIND_UNSPECIFIED\x10\x00\x12\x18\n\x14\x46\x41ILURE_KIND_INVALID\x10\x01\x12\x1a\n\x16\x46\x41ILURE_KIND_NOT_FOUND\x10\x02\x12\x1b\n\x17\x46\x41ILURE_KIND_INFEASIBLE\x10\x03\x12\x19\n\x15\x46\x41ILURE_KIND_CONFLICT\x10\x04\x12\x15\n\x11\x46\x41ILURE_KIND_BUSY\x10\x05\x12\x1a\n\x16\x46\x41ILURE_KIND_CANCELLED\x10\x06\x12\x19\n\x15\x46\x41ILURE_KIND_INTERNAL\x10\x07\x12 \n\x1c\x46\x41ILURE_KIND_UNAUTHENTICATED\x10\x08\x12\x17\n\x13\x46\x41ILURE_KIND_DENIED\x10\t\x12\x18\n\x14\x46\x41ILURE_KIND_GUARDED\x10\nBb\n\x10org.tableveil.v1P\x01Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\xaa\x02\x0cTableveil.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19tableveil/v1/faults.proto\x12\x0ctableveil.v1\"E\n\x05\x46\x61ult\x12\r\n\x05\x66ield\x18\x01 \x01(\t\x12\r\n\x05\x66ound\x18\x02 \x01(\t\x12\x10\n\x08\x65xpected\x18\x03 \x01(\t\x12\x0c\n\x04hint\x18\x04 \x01(\t\"\xbd\x01\n\x07\x46\x61ilure\x12\'\n\x04kind\x18\x01 \x01(\x0e\x32\x19.tableveil.v1.FailureKind\x12\x0c\n\x04\x63ode\x18\x02 \x01(\t\x12\x0f\n\x07message\x18\x03 \x01(\t\x12#\n\x06\x66\x61ults\x18\x04 \x03(\x0b\x32\x13.tableveil.v1.Fault\x12\x16\n\x0eomitted_faults\x18\x05 \x01(\x05\x12-\n\x0brelaxations\x18\x06 \x03(\x0b\x32\x18.tableveil.v1.Relaxation\"D\n\nRelaxation\x12%\n\x07\x63hanges\x18\x01 \x03(\x0b\x32\x14.tableveil.v1.Change\x12\x0f\n\x07nearest\x18\x02 \x01(\x08\"&\n\x06\x43hange\x12\r\n\x05\x66ield\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t\"m\n\x07Warning\x12\'\n\x04rank\x18\x01 \x01(\x0e\x32\x19.tableveil.v1.WarningRank\x12\x0c\n\x04text\x18\x02 \x01(\t\x12\x12\n\x05\x63ount\x18\x03 \x01(\x03H\x00\x88\x01\x01\x12\r\n\x05\x66ield\x18\x04 \x01(\tB\x08\n\x06_count*\x8a\x01\n\x0bWarningRank\x12\x1c\n\x18WARNING_RANK_UNSPECIFIED\x10\x00\x12 \n\x1cWARNING_RANK_MUST_BE_DECIDED\x10\x01\x12$\n WARNING_RANK_SHOULD_BE_LOOKED_AT\x10\x02\x12\x15\n\x11WARNING_RANK_NOTE\x10\x03*\xbc\x02\n\x0b\x46\x61ilureKind\x12\x1c\n\x18\x46\x41ILURE_KIND_UNSPECIFIED\x10\x00\x12\x18\n\x14\x46\x41ILURE_KIND_INVALID\x10\x01\x12\x1a\n\x16\x46\x41ILURE_KIND_NOT_FOUND\x10\x02\x12\x1b\n\x17\x46\x41ILURE_KIND_INFEASIBLE\x10\x03\x12\x19\n\x15\x46\x41ILURE_KIND_CONFLICT\x10\x04\x12\x15\n\x11\x46\x41ILURE_KIND_BUSY\x10\x05\x12\x1a\n\x16\x46\x41ILURE_KIND_CANCELLED\x10\x06\x12\x19\n\x15\x46\x41ILURE_KIND_INTERNAL\x10\x07\x12 \n\x1c\x46\x41ILURE_KIND_UNAUTHENTICATED\x10\x08\x12\x17\n\x13\x46\x41ILURE_KIND_DENIED\x10\t\x12\x18\n\x14\x46\x41ILURE_KIND_GUARDED\x10\nBb\n\x10org.tableveil.v1P\x01Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\xaa\x02\x0cTableveil.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -32,10 +32,10 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tableveil.v1.faults_pb2', _
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\020org.tableveil.v1P\001Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\252\002\014Tableveil.V1'
-  _globals['_WARNINGRANK']._serialized_start=417
-  _globals['_WARNINGRANK']._serialized_end=555
-  _globals['_FAILUREKIND']._serialized_start=558
-  _globals['_FAILUREKIND']._serialized_end=874
+  _globals['_WARNINGRANK']._serialized_start=528
+  _globals['_WARNINGRANK']._serialized_end=666
+  _globals['_FAILUREKIND']._serialized_start=669
+  _globals['_FAILUREKIND']._serialized_end=985
   _globals['_FAULT']._serialized_start=43
   _globals['_FAULT']._serialized_end=112
   _globals['_FAILURE']._serialized_start=115
@@ -44,4 +44,6 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_RELAXATION']._serialized_end=374
   _globals['_CHANGE']._serialized_start=376
   _globals['_CHANGE']._serialized_end=414
+  _globals['_WARNING']._serialized_start=416
+  _globals['_WARNING']._serialized_end=525
 # @@protoc_insertion_point(module_scope)

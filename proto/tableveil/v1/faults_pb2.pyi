@@ -213,3 +213,40 @@ class Change(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Change: _TypeAlias = Change  # noqa: Y015
+
+@_typing.final
+class Warning(_message.Message):
+    """A fact that the owner of the source should know."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RANK_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    COUNT_FIELD_NUMBER: _builtins.int
+    FIELD_FIELD_NUMBER: _builtins.int
+    rank: Global___WarningRank.ValueType
+    text: _builtins.str
+    """Whole sentences for a person."""
+    count: _builtins.int
+    """The number of rows, people or classes that the text tells of first. Missing: the text counts nothing, or several
+    things alike.
+    """
+    field: _builtins.str
+    """The column that it is about, or the field of the policy. Empty: none, or several alike."""
+    def __init__(
+        self,
+        *,
+        rank: Global___WarningRank.ValueType = ...,
+        text: _builtins.str = ...,
+        count: _builtins.int | None = ...,
+        field: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_count", b"_count", "count", b"count"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_count", b"_count", "count", b"count", "field", b"field", "rank", b"rank", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__count: _TypeAlias = _typing.Literal["count"]  # noqa: Y015
+    _WhichOneofArgType__count: _TypeAlias = _typing.Literal["_count", b"_count"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__count) -> _WhichOneofReturnType__count | None: ...
+
+Global___Warning: _TypeAlias = Warning  # noqa: Y015

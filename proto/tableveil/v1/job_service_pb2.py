@@ -30,7 +30,7 @@ from tableveil.v1 import faults_pb2 as tableveil_dot_v1_dot_faults__pb2
 from tableveil.v1 import policy_pb2 as tableveil_dot_v1_dot_policy__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1etableveil/v1/job_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\x1a\x19tableveil/v1/faults.proto\x1a\x19tableveil/v1/policy.proto\"@\n\x12\x43heckPolicyRequest\x12*\n\x06policy\x18\x01 \x01(\x0b\x32\x14.tableveil.v1.PolicyB\x04\xe2\x41\x01\x02\"~\n\x13\x43heckPolicyResponse\x12#\n\x06\x66\x61ults\x18\x01 \x03(\x0b\x32\x13.tableveil.v1.Fault\x12\x10\n\x08warnings\x18\x02 \x03(\t\x12\x30\n\rwarning_ranks\x18\x03 \x03(\x0e\x32\x19.tableveil.v1.WarningRank\"a\n\x10SubmitJobRequest\x12*\n\x06policy\x18\x01 \x01(\x0b\x32\x14.tableveil.v1.PolicyB\x04\xe2\x41\x01\x02\x12\x12\n\nrequest_id\x18\x02 \x01(\t\x12\r\n\x05trial\x18\x03 \x01(\x08\"5\n\rGetJobRequest\x12$\n\x04name\x18\x01 \x01(\tB\x16\xe2\x41\x01\x02\xfa\x41\x0f\n\rtableveil/Job\"`\n\x0fListJobsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12&\n\x06states\x18\x03 \x03(\x0e\x32\x16.tableveil.v1.JobState\"L\n\x10ListJobsResponse\x12\x1f\n\x04jobs\x18\x01 \x03(\x0b\x32\x11.tableveil.v1.Job\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"_\n\x10\x43\x61ncelJobRequest\x12$\n\x04name\x18\x01 \x01(\tB\x16\xe2\x41\x01\x02\xfa\x41\x0f\n\rtableveil/Job\x12\x11\n\tkeep_best\x18\x02 \x01(\x08\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"7\n\x0fWatchJobRequest\x12$\n\x04name\x18\x01 \x01(\tB\x16\xe2\x41\x01\x02\xfa\x41\x0f\n\rtableveil/Job\"2\n\x10WatchJobResponse\x12\x1e\n\x03job\x18\x01 \x01(\x0b\x32\x11.tableveil.v1.Job\"]\n\x12ResubmitJobRequest\x12$\n\x04name\x18\x01 \x01(\tB\x16\xe2\x41\x01\x02\xfa\x41\x0f\n\rtableveil/Job\x12\r\n\x05widen\x18\x02 \x01(\x08\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"L\n\x10\x44\x65leteJobRequest\x12$\n\x04name\x18\x01 \x01(\tB\x16\xe2\x41\x01\x02\xfa\x41\x0f\n\rtableveil/Job\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"\x13\n\x11\x44\x65leteJobResponse\"\x91\x05\n\x03Job\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x08\x12%\n\x05state\x18\x02 \x01(\x0e\x32\x16.tableveil.v1.JobState\x12%\n\x05phase\x18\x03 \x01(\x0e\x32\x16.tableveil.v1.JobPhase\x12\x12\n\nrequest_id\x18\x04 \x01(\t\x12,\n\x06source\x18\x05 \x01(\x0b\x32\x1c.tableveil.v1.TableReference\x12+\n\x06target\x18\x06 \x01(\x0b\x32\x1b.tableveil.v1.ReleaseTarget\x12/\n\x0bsubmit_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nstart_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\x08progress\x18\n \x01(\x0b\x32\x1c.tableveil.v1.SearchProgress\x12\x0c\n\x04kind\x18\x0b \x01(\t\x12\x0e\n\x06result\x18\x0c \x01(\t\x12&\n\x07\x66\x61ilure\x18\r \x01(\x0b\x32\x15.tableveil.v1.Failure\x12\x10\n\x08warnings\x18\x0e \x03(\t\x12\x16\n\x0equeue_position\x18\x0f \x01(\x05\x12\x12\n\nstatements\x18\x10 \x01(\x03\x12\x19\n\x11statement_percent\x18\x11 \x01(\x01\x12\x30\n\rwarning_ranks\x18\x12 \x03(\x0e\x32\x19.tableveil.v1.WarningRank:)\xea\x41&\n\rtableveil/Job\x12\njobs/{job}*\x04jobs2\x03job\"\x8b\x02\n\x0eSearchProgress\x12\x1f\n\x17transformations_checked\x18\x01 \x01(\x03\x12\x14\n\x0clattice_size\x18\x02 \x01(\t\x12\x17\n\nbest_score\x18\x03 \x01(\x01H\x00\x88\x01\x01\x12\x18\n\x0blower_bound\x18\x04 \x01(\x01H\x01\x88\x01\x01\x12\x1d\n\x10suppressed_share\x18\x05 \x01(\x01H\x02\x88\x01\x01\x12\x12\n\nof_records\x18\x06 \x01(\x08\x12\x18\n\x0brecent_gain\x18\x07 \x01(\x01H\x03\x88\x01\x01\x42\r\n\x0b_best_scoreB\x0e\n\x0c_lower_boundB\x13\n\x11_suppressed_shareB\x0e\n\x0c_recent_gain*\xb5\x01\n\x08JobState\x12\x19\n\x15JOB_STATE_UNSPECIFIED\x10\x00\x12\x14\n\x10JOB_STATE_QUEUED\x10\x01\x12\x15\n\x11JOB_STATE_RUNNING\x10\x02\x12\x17\n\x13JOB_STATE_SUCCEEDED\x10\x03\x12\x14\n\x10JOB_STATE_FAILED\x10\x04\x12\x17\n\x13JOB_STATE_CANCELLED\x10\x05\x12\x19\n\x15JOB_STATE_INTERRUPTED\x10\x06*\x9d\x01\n\x08JobPhase\x12\x19\n\x15JOB_PHASE_UNSPECIFIED\x10\x00\x12\x15\n\x11JOB_PHASE_READING\x10\x01\x12\x16\n\x12JOB_PHASE_COUNTING\x10\x02\x12\x17\n\x13JOB_PHASE_SEARCHING\x10\x03\x12\x15\n\x11JOB_PHASE_WRITING\x10\x04\x12\x17\n\x13JOB_PHASE_VERIFYING\x10\x05\x32\xbe\x05\n\nJobService\x12\x63\n\x0b\x43heckPolicy\x12 .tableveil.v1.CheckPolicyRequest\x1a!.tableveil.v1.CheckPolicyResponse\"\x0f\xda\xdd\x18\x0b\n\x01\x03\x12\x06policy\x12O\n\tSubmitJob\x12\x1e.tableveil.v1.SubmitJobRequest\x1a\x11.tableveil.v1.Job\"\x0f\xda\xdd\x18\x0b\n\x01\x03\x12\x06policy\x12H\n\x06GetJob\x12\x1b.tableveil.v1.GetJobRequest\x1a\x11.tableveil.v1.Job\"\x0e\xda\xdd\x18\n\n\x02\x03\x02\x12\x04name\x12S\n\x08ListJobs\x12\x1d.tableveil.v1.ListJobsRequest\x1a\x1e.tableveil.v1.ListJobsResponse\"\x08\xda\xdd\x18\x04\n\x02\x03\x02\x12N\n\tCancelJob\x12\x1e.tableveil.v1.CancelJobRequest\x1a\x11.tableveil.v1.Job\"\x0e\xda\xdd\x18\n\n\x02\x03\x02\x12\x04name\x12[\n\x08WatchJob\x12\x1d.tableveil.v1.WatchJobRequest\x1a\x1e.tableveil.v1.WatchJobResponse\"\x0e\xda\xdd\x18\n\n\x02\x03\x02\x12\x04name0\x01\x12Q\n\x0bResubmitJob\x12 .tableveil.v1.ResubmitJobRequest\x1a\x11.tableveil.v1.Job\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04name\x12[\n\tDeleteJob\x12\x1e.tableveil.v1.DeleteJobRequest\x1a\x1f.tableveil.v1.DeleteJobResponse\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04nameBb\n\x10org.tableveil.v1P\x01Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\xaa\x02\x0cTableveil.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1etableveil/v1/job_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\x1a\x19tableveil/v1/faults.proto\x1a\x19tableveil/v1/policy.proto\"@\n\x12\x43heckPolicyRequest\x12*\n\x06policy\x18\x01 \x01(\x0b\x32\x14.tableveil.v1.PolicyB\x04\xe2\x41\x01\x02\"\xb6\x01\n\x13\x43heckPolicyResponse\x12#\n\x06\x66\x61ults\x18\x01 \x03(\x0b\x32\x13.tableveil.v1.Fault\x12\x14\n\x08warnings\x18\x02 \x03(\tB\x02\x18\x01\x12\x34\n\rwarning_ranks\x18\x03 \x03(\x0e\x32\x19.tableveil.v1.WarningRankB\x02\x18\x01\x12.\n\x0franked_warnings\x18\x04 \x03(\x0b\x32\x15.tableveil.v1.Warning\"a\n\x10SubmitJobRequest\x12*\n\x06policy\x18\x01 \x01(\x0b\x32\x14.tableveil.v1.PolicyB\x04\xe2\x41\x01\x02\x12\x12\n\nrequest_id\x18\x02 \x01(\t\x12\r\n\x05trial\x18\x03 \x01(\x08\"5\n\rGetJobRequest\x12$\n\x04name\x18\x01 \x01(\tB\x16\xe2\x41\x01\x02\xfa\x41\x0f\n\rtableveil/Job\"`\n\x0fListJobsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12&\n\x06states\x18\x03 \x03(\x0e\x32\x16.tableveil.v1.JobState\"L\n\x10ListJobsResponse\x12\x1f\n\x04jobs\x18\x01 \x03(\x0b\x32\x11.tableveil.v1.Job\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"_\n\x10\x43\x61ncelJobRequest\x12$\n\x04name\x18\x01 \x01(\tB\x16\xe2\x41\x01\x02\xfa\x41\x0f\n\rtableveil/Job\x12\x11\n\tkeep_best\x18\x02 \x01(\x08\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"7\n\x0fWatchJobRequest\x12$\n\x04name\x18\x01 \x01(\tB\x16\xe2\x41\x01\x02\xfa\x41\x0f\n\rtableveil/Job\"2\n\x10WatchJobResponse\x12\x1e\n\x03job\x18\x01 \x01(\x0b\x32\x11.tableveil.v1.Job\"]\n\x12ResubmitJobRequest\x12$\n\x04name\x18\x01 \x01(\tB\x16\xe2\x41\x01\x02\xfa\x41\x0f\n\rtableveil/Job\x12\r\n\x05widen\x18\x02 \x01(\x08\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"L\n\x10\x44\x65leteJobRequest\x12$\n\x04name\x18\x01 \x01(\tB\x16\xe2\x41\x01\x02\xfa\x41\x0f\n\rtableveil/Job\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"\x13\n\x11\x44\x65leteJobResponse\"\xc9\x05\n\x03Job\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x08\x12%\n\x05state\x18\x02 \x01(\x0e\x32\x16.tableveil.v1.JobState\x12%\n\x05phase\x18\x03 \x01(\x0e\x32\x16.tableveil.v1.JobPhase\x12\x12\n\nrequest_id\x18\x04 \x01(\t\x12,\n\x06source\x18\x05 \x01(\x0b\x32\x1c.tableveil.v1.TableReference\x12+\n\x06target\x18\x06 \x01(\x0b\x32\x1b.tableveil.v1.ReleaseTarget\x12/\n\x0bsubmit_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nstart_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\x08progress\x18\n \x01(\x0b\x32\x1c.tableveil.v1.SearchProgress\x12\x0c\n\x04kind\x18\x0b \x01(\t\x12\x0e\n\x06result\x18\x0c \x01(\t\x12&\n\x07\x66\x61ilure\x18\r \x01(\x0b\x32\x15.tableveil.v1.Failure\x12\x14\n\x08warnings\x18\x0e \x03(\tB\x02\x18\x01\x12\x16\n\x0equeue_position\x18\x0f \x01(\x05\x12\x12\n\nstatements\x18\x10 \x01(\x03\x12\x19\n\x11statement_percent\x18\x11 \x01(\x01\x12\x34\n\rwarning_ranks\x18\x12 \x03(\x0e\x32\x19.tableveil.v1.WarningRankB\x02\x18\x01\x12.\n\x0franked_warnings\x18\x13 \x03(\x0b\x32\x15.tableveil.v1.Warning:)\xea\x41&\n\rtableveil/Job\x12\njobs/{job}*\x04jobs2\x03job\"\x8b\x02\n\x0eSearchProgress\x12\x1f\n\x17transformations_checked\x18\x01 \x01(\x03\x12\x14\n\x0clattice_size\x18\x02 \x01(\t\x12\x17\n\nbest_score\x18\x03 \x01(\x01H\x00\x88\x01\x01\x12\x18\n\x0blower_bound\x18\x04 \x01(\x01H\x01\x88\x01\x01\x12\x1d\n\x10suppressed_share\x18\x05 \x01(\x01H\x02\x88\x01\x01\x12\x12\n\nof_records\x18\x06 \x01(\x08\x12\x18\n\x0brecent_gain\x18\x07 \x01(\x01H\x03\x88\x01\x01\x42\r\n\x0b_best_scoreB\x0e\n\x0c_lower_boundB\x13\n\x11_suppressed_shareB\x0e\n\x0c_recent_gain*\xb5\x01\n\x08JobState\x12\x19\n\x15JOB_STATE_UNSPECIFIED\x10\x00\x12\x14\n\x10JOB_STATE_QUEUED\x10\x01\x12\x15\n\x11JOB_STATE_RUNNING\x10\x02\x12\x17\n\x13JOB_STATE_SUCCEEDED\x10\x03\x12\x14\n\x10JOB_STATE_FAILED\x10\x04\x12\x17\n\x13JOB_STATE_CANCELLED\x10\x05\x12\x19\n\x15JOB_STATE_INTERRUPTED\x10\x06*\x9d\x01\n\x08JobPhase\x12\x19\n\x15JOB_PHASE_UNSPECIFIED\x10\x00\x12\x15\n\x11JOB_PHASE_READING\x10\x01\x12\x16\n\x12JOB_PHASE_COUNTING\x10\x02\x12\x17\n\x13JOB_PHASE_SEARCHING\x10\x03\x12\x15\n\x11JOB_PHASE_WRITING\x10\x04\x12\x17\n\x13JOB_PHASE_VERIFYING\x10\x05\x32\xbe\x05\n\nJobService\x12\x63\n\x0b\x43heckPolicy\x12 .tableveil.v1.CheckPolicyRequest\x1a!.tableveil.v1.CheckPolicyResponse\"\x0f\xda\xdd\x18\x0b\n\x01\x03\x12\x06policy\x12O\n\tSubmitJob\x12\x1e.tableveil.v1.SubmitJobRequest\x1a\x11.tableveil.v1.Job\"\x0f\xda\xdd\x18\x0b\n\x01\x03\x12\x06policy\x12H\n\x06GetJob\x12\x1b.tableveil.v1.GetJobRequest\x1a\x11.tableveil.v1.Job\"\x0e\xda\xdd\x18\n\n\x02\x03\x02\x12\x04name\x12S\n\x08ListJobs\x12\x1d.tableveil.v1.ListJobsRequest\x1a\x1e.tableveil.v1.ListJobsResponse\"\x08\xda\xdd\x18\x04\n\x02\x03\x02\x12N\n\tCancelJob\x12\x1e.tableveil.v1.CancelJobRequest\x1a\x11.tableveil.v1.Job\"\x0e\xda\xdd\x18\n\n\x02\x03\x02\x12\x04name\x12[\n\x08WatchJob\x12\x1d.tableveil.v1.WatchJobRequest\x1a\x1e.tableveil.v1.WatchJobResponse\"\x0e\xda\xdd\x18\n\n\x02\x03\x02\x12\x04name0\x01\x12Q\n\x0bResubmitJob\x12 .tableveil.v1.ResubmitJobRequest\x1a\x11.tableveil.v1.Job\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04name\x12[\n\tDeleteJob\x12\x1e.tableveil.v1.DeleteJobRequest\x1a\x1f.tableveil.v1.DeleteJobResponse\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04nameBb\n\x10org.tableveil.v1P\x01Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\xaa\x02\x0cTableveil.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -40,6 +40,10 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._serialized_options = b'\n\020org.tableveil.v1P\001Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\252\002\014Tableveil.V1'
   _globals['_CHECKPOLICYREQUEST'].fields_by_name['policy']._loaded_options = None
   _globals['_CHECKPOLICYREQUEST'].fields_by_name['policy']._serialized_options = b'\342A\001\002'
+  _globals['_CHECKPOLICYRESPONSE'].fields_by_name['warnings']._loaded_options = None
+  _globals['_CHECKPOLICYRESPONSE'].fields_by_name['warnings']._serialized_options = b'\030\001'
+  _globals['_CHECKPOLICYRESPONSE'].fields_by_name['warning_ranks']._loaded_options = None
+  _globals['_CHECKPOLICYRESPONSE'].fields_by_name['warning_ranks']._serialized_options = b'\030\001'
   _globals['_SUBMITJOBREQUEST'].fields_by_name['policy']._loaded_options = None
   _globals['_SUBMITJOBREQUEST'].fields_by_name['policy']._serialized_options = b'\342A\001\002'
   _globals['_GETJOBREQUEST'].fields_by_name['name']._loaded_options = None
@@ -54,6 +58,10 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_DELETEJOBREQUEST'].fields_by_name['name']._serialized_options = b'\342A\001\002\372A\017\n\rtableveil/Job'
   _globals['_JOB'].fields_by_name['name']._loaded_options = None
   _globals['_JOB'].fields_by_name['name']._serialized_options = b'\342A\001\010'
+  _globals['_JOB'].fields_by_name['warnings']._loaded_options = None
+  _globals['_JOB'].fields_by_name['warnings']._serialized_options = b'\030\001'
+  _globals['_JOB'].fields_by_name['warning_ranks']._loaded_options = None
+  _globals['_JOB'].fields_by_name['warning_ranks']._serialized_options = b'\030\001'
   _globals['_JOB']._loaded_options = None
   _globals['_JOB']._serialized_options = b'\352A&\n\rtableveil/Job\022\njobs/{job}*\004jobs2\003job'
   _globals['_JOBSERVICE'].methods_by_name['CheckPolicy']._loaded_options = None
@@ -72,38 +80,38 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_JOBSERVICE'].methods_by_name['ResubmitJob']._serialized_options = b'\332\335\030\t\n\001\003\022\004name'
   _globals['_JOBSERVICE'].methods_by_name['DeleteJob']._loaded_options = None
   _globals['_JOBSERVICE'].methods_by_name['DeleteJob']._serialized_options = b'\332\335\030\t\n\001\003\022\004name'
-  _globals['_JOBSTATE']._serialized_start=2077
-  _globals['_JOBSTATE']._serialized_end=2258
-  _globals['_JOBPHASE']._serialized_start=2261
-  _globals['_JOBPHASE']._serialized_end=2418
+  _globals['_JOBSTATE']._serialized_start=2190
+  _globals['_JOBSTATE']._serialized_end=2371
+  _globals['_JOBPHASE']._serialized_start=2374
+  _globals['_JOBPHASE']._serialized_end=2531
   _globals['_CHECKPOLICYREQUEST']._serialized_start=222
   _globals['_CHECKPOLICYREQUEST']._serialized_end=286
-  _globals['_CHECKPOLICYRESPONSE']._serialized_start=288
-  _globals['_CHECKPOLICYRESPONSE']._serialized_end=414
-  _globals['_SUBMITJOBREQUEST']._serialized_start=416
-  _globals['_SUBMITJOBREQUEST']._serialized_end=513
-  _globals['_GETJOBREQUEST']._serialized_start=515
-  _globals['_GETJOBREQUEST']._serialized_end=568
-  _globals['_LISTJOBSREQUEST']._serialized_start=570
-  _globals['_LISTJOBSREQUEST']._serialized_end=666
-  _globals['_LISTJOBSRESPONSE']._serialized_start=668
-  _globals['_LISTJOBSRESPONSE']._serialized_end=744
-  _globals['_CANCELJOBREQUEST']._serialized_start=746
-  _globals['_CANCELJOBREQUEST']._serialized_end=841
-  _globals['_WATCHJOBREQUEST']._serialized_start=843
-  _globals['_WATCHJOBREQUEST']._serialized_end=898
-  _globals['_WATCHJOBRESPONSE']._serialized_start=900
-  _globals['_WATCHJOBRESPONSE']._serialized_end=950
-  _globals['_RESUBMITJOBREQUEST']._serialized_start=952
-  _globals['_RESUBMITJOBREQUEST']._serialized_end=1045
-  _globals['_DELETEJOBREQUEST']._serialized_start=1047
-  _globals['_DELETEJOBREQUEST']._serialized_end=1123
-  _globals['_DELETEJOBRESPONSE']._serialized_start=1125
-  _globals['_DELETEJOBRESPONSE']._serialized_end=1144
-  _globals['_JOB']._serialized_start=1147
-  _globals['_JOB']._serialized_end=1804
-  _globals['_SEARCHPROGRESS']._serialized_start=1807
-  _globals['_SEARCHPROGRESS']._serialized_end=2074
-  _globals['_JOBSERVICE']._serialized_start=2421
-  _globals['_JOBSERVICE']._serialized_end=3123
+  _globals['_CHECKPOLICYRESPONSE']._serialized_start=289
+  _globals['_CHECKPOLICYRESPONSE']._serialized_end=471
+  _globals['_SUBMITJOBREQUEST']._serialized_start=473
+  _globals['_SUBMITJOBREQUEST']._serialized_end=570
+  _globals['_GETJOBREQUEST']._serialized_start=572
+  _globals['_GETJOBREQUEST']._serialized_end=625
+  _globals['_LISTJOBSREQUEST']._serialized_start=627
+  _globals['_LISTJOBSREQUEST']._serialized_end=723
+  _globals['_LISTJOBSRESPONSE']._serialized_start=725
+  _globals['_LISTJOBSRESPONSE']._serialized_end=801
+  _globals['_CANCELJOBREQUEST']._serialized_start=803
+  _globals['_CANCELJOBREQUEST']._serialized_end=898
+  _globals['_WATCHJOBREQUEST']._serialized_start=900
+  _globals['_WATCHJOBREQUEST']._serialized_end=955
+  _globals['_WATCHJOBRESPONSE']._serialized_start=957
+  _globals['_WATCHJOBRESPONSE']._serialized_end=1007
+  _globals['_RESUBMITJOBREQUEST']._serialized_start=1009
+  _globals['_RESUBMITJOBREQUEST']._serialized_end=1102
+  _globals['_DELETEJOBREQUEST']._serialized_start=1104
+  _globals['_DELETEJOBREQUEST']._serialized_end=1180
+  _globals['_DELETEJOBRESPONSE']._serialized_start=1182
+  _globals['_DELETEJOBRESPONSE']._serialized_end=1201
+  _globals['_JOB']._serialized_start=1204
+  _globals['_JOB']._serialized_end=1917
+  _globals['_SEARCHPROGRESS']._serialized_start=1920
+  _globals['_SEARCHPROGRESS']._serialized_end=2187
+  _globals['_JOBSERVICE']._serialized_start=2534
+  _globals['_JOBSERVICE']._serialized_end=3236
 # @@protoc_insertion_point(module_scope)

@@ -20,6 +20,11 @@ if sys.version_info >= (3, 11):
 else:
     from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
 
+if sys.version_info >= (3, 13):
+    from warnings import deprecated as _deprecated
+else:
+    from typing_extensions import deprecated as _deprecated
+
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class _JobState:
@@ -103,17 +108,26 @@ class CheckPolicyResponse(_message.Message):
     FAULTS_FIELD_NUMBER: _builtins.int
     WARNINGS_FIELD_NUMBER: _builtins.int
     WARNING_RANKS_FIELD_NUMBER: _builtins.int
+    RANKED_WARNINGS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def faults(self) -> _containers.RepeatedCompositeFieldContainer[_faults_pb2.Fault]:
         """Empty if a job with this policy can start."""
 
     @_builtins.property
+    @_deprecated("""This field has been marked as deprecated using proto field options.""")
     def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Facts that the owner of the source should know before a job starts. They keep no job from starting."""
+        """The texts of `ranked_warnings`."""
 
     @_builtins.property
+    @_deprecated("""This field has been marked as deprecated using proto field options.""")
     def warning_ranks(self) -> _containers.RepeatedScalarFieldContainer[_faults_pb2.WarningRank.ValueType]:
-        """The rank of each warning; the most severe come first."""
+        """The ranks of `ranked_warnings`."""
+
+    @_builtins.property
+    def ranked_warnings(self) -> _containers.RepeatedCompositeFieldContainer[_faults_pb2.Warning]:
+        """Facts that the owner of the source should know before a job starts, the most severe first. They keep no job from
+        starting.
+        """
 
     def __init__(
         self,
@@ -121,10 +135,11 @@ class CheckPolicyResponse(_message.Message):
         faults: _abc.Iterable[_faults_pb2.Fault] | None = ...,
         warnings: _abc.Iterable[_builtins.str] | None = ...,
         warning_ranks: _abc.Iterable[_faults_pb2.WarningRank.ValueType] | None = ...,
+        ranked_warnings: _abc.Iterable[_faults_pb2.Warning] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["faults", b"faults", "warning_ranks", b"warning_ranks", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["faults", b"faults", "ranked_warnings", b"ranked_warnings", "warning_ranks", b"warning_ranks", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -399,6 +414,7 @@ class Job(_message.Message):
     STATEMENTS_FIELD_NUMBER: _builtins.int
     STATEMENT_PERCENT_FIELD_NUMBER: _builtins.int
     WARNING_RANKS_FIELD_NUMBER: _builtins.int
+    RANKED_WARNINGS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """jobs/{id}"""
     state: Global___JobState.ValueType
@@ -433,11 +449,19 @@ class Job(_message.Message):
         """Set if failed, cancelled or interrupted."""
 
     @_builtins.property
+    @_deprecated("""This field has been marked as deprecated using proto field options.""")
     def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Plain sentences a user should read, the most severe first; `warning_ranks` has the rank of each."""
+        """The texts of `ranked_warnings`."""
 
     @_builtins.property
-    def warning_ranks(self) -> _containers.RepeatedScalarFieldContainer[_faults_pb2.WarningRank.ValueType]: ...
+    @_deprecated("""This field has been marked as deprecated using proto field options.""")
+    def warning_ranks(self) -> _containers.RepeatedScalarFieldContainer[_faults_pb2.WarningRank.ValueType]:
+        """The ranks of `ranked_warnings`."""
+
+    @_builtins.property
+    def ranked_warnings(self) -> _containers.RepeatedCompositeFieldContainer[_faults_pb2.Warning]:
+        """Plain sentences a user should read, the most severe first."""
+
     def __init__(
         self,
         *,
@@ -459,10 +483,11 @@ class Job(_message.Message):
         statements: _builtins.int = ...,
         statement_percent: _builtins.float = ...,
         warning_ranks: _abc.Iterable[_faults_pb2.WarningRank.ValueType] | None = ...,
+        ranked_warnings: _abc.Iterable[_faults_pb2.Warning] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "failure", b"failure", "progress", b"progress", "source", b"source", "start_time", b"start_time", "submit_time", b"submit_time", "target", b"target"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "failure", b"failure", "kind", b"kind", "name", b"name", "phase", b"phase", "progress", b"progress", "queue_position", b"queue_position", "request_id", b"request_id", "result", b"result", "source", b"source", "start_time", b"start_time", "state", b"state", "statement_percent", b"statement_percent", "statements", b"statements", "submit_time", b"submit_time", "target", b"target", "warning_ranks", b"warning_ranks", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "failure", b"failure", "kind", b"kind", "name", b"name", "phase", b"phase", "progress", b"progress", "queue_position", b"queue_position", "ranked_warnings", b"ranked_warnings", "request_id", b"request_id", "result", b"result", "source", b"source", "start_time", b"start_time", "state", b"state", "statement_percent", b"statement_percent", "statements", b"statements", "submit_time", b"submit_time", "target", b"target", "warning_ranks", b"warning_ranks", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -21,6 +21,11 @@ if sys.version_info >= (3, 11):
 else:
     from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
 
+if sys.version_info >= (3, 13):
+    from warnings import deprecated as _deprecated
+else:
+    from typing_extensions import deprecated as _deprecated
+
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class _ReleaseAction:
@@ -759,6 +764,7 @@ class Release(_message.Message):
     EXPIRE_TIME_FIELD_NUMBER: _builtins.int
     PROMOTE_TIME_FIELD_NUMBER: _builtins.int
     WARNING_RANKS_FIELD_NUMBER: _builtins.int
+    RANKED_WARNINGS_FIELD_NUMBER: _builtins.int
     ALLOWED_FIELD_NUMBER: _builtins.int
     EXPOSURES_FIELD_NUMBER: _builtins.int
     name: _builtins.str
@@ -808,8 +814,9 @@ class Release(_message.Message):
     @_builtins.property
     def policy(self) -> _policy_pb2.Policy: ...
     @_builtins.property
+    @_deprecated("""This field has been marked as deprecated using proto field options.""")
     def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """For the owner, the most severe first; `warning_ranks` has the rank of each."""
+        """The texts of `ranked_warnings`."""
 
     @_builtins.property
     def versions(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
@@ -880,8 +887,13 @@ class Release(_message.Message):
     @_builtins.property
     def promote_time(self) -> _timestamp_pb2.Timestamp: ...
     @_builtins.property
+    @_deprecated("""This field has been marked as deprecated using proto field options.""")
     def warning_ranks(self) -> _containers.RepeatedScalarFieldContainer[_faults_pb2.WarningRank.ValueType]:
-        """The rank of each of the `warnings`."""
+        """The ranks of `ranked_warnings`."""
+
+    @_builtins.property
+    def ranked_warnings(self) -> _containers.RepeatedCompositeFieldContainer[_faults_pb2.Warning]:
+        """For the owner, the most severe first."""
 
     @_builtins.property
     def allowed(self) -> _containers.RepeatedScalarFieldContainer[Global___ReleaseAction.ValueType]:
@@ -938,12 +950,13 @@ class Release(_message.Message):
         expire_time: _timestamp_pb2.Timestamp | None = ...,
         promote_time: _timestamp_pb2.Timestamp | None = ...,
         warning_ranks: _abc.Iterable[_faults_pb2.WarningRank.ValueType] | None = ...,
+        ranked_warnings: _abc.Iterable[_faults_pb2.Warning] | None = ...,
         allowed: _abc.Iterable[Global___ReleaseAction.ValueType] | None = ...,
         exposures: _abc.Iterable[Global___Exposure] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "decision_time", b"decision_time", "duration", b"duration", "expire_time", b"expire_time", "explanation", b"explanation", "policy", b"policy", "promote_time", b"promote_time", "proof", b"proof", "risk_after", b"risk_after", "risk_before", b"risk_before", "risk_by_size", b"risk_by_size", "source", b"source", "target", b"target", "withdraw_time", b"withdraw_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed", b"allowed", "alternatives", b"alternatives", "attributes", b"attributes", "classes", b"classes", "costs", b"costs", "create_time", b"create_time", "current", b"current", "decided_by", b"decided_by", "decision_note", b"decision_note", "decision_time", b"decision_time", "duration", b"duration", "expire_time", b"expire_time", "explanation", b"explanation", "exposures", b"exposures", "guarantees", b"guarantees", "job", b"job", "kept_objects", b"kept_objects", "matches", b"matches", "name", b"name", "objects", b"objects", "phase_durations", b"phase_durations", "policy", b"policy", "promote_time", b"promote_time", "proof", b"proof", "publications", b"publications", "quality_model", b"quality_model", "records", b"records", "risk_after", b"risk_after", "risk_before", b"risk_before", "risk_by_size", b"risk_by_size", "score", b"score", "source", b"source", "source_fingerprint", b"source_fingerprint", "source_tables", b"source_tables", "state", b"state", "suppressed_labels", b"suppressed_labels", "suppressed_records", b"suppressed_records", "target", b"target", "versions", b"versions", "warehouse", b"warehouse", "warning_ranks", b"warning_ranks", "warnings", b"warnings", "withdraw_reason", b"withdraw_reason", "withdraw_time", b"withdraw_time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed", b"allowed", "alternatives", b"alternatives", "attributes", b"attributes", "classes", b"classes", "costs", b"costs", "create_time", b"create_time", "current", b"current", "decided_by", b"decided_by", "decision_note", b"decision_note", "decision_time", b"decision_time", "duration", b"duration", "expire_time", b"expire_time", "explanation", b"explanation", "exposures", b"exposures", "guarantees", b"guarantees", "job", b"job", "kept_objects", b"kept_objects", "matches", b"matches", "name", b"name", "objects", b"objects", "phase_durations", b"phase_durations", "policy", b"policy", "promote_time", b"promote_time", "proof", b"proof", "publications", b"publications", "quality_model", b"quality_model", "ranked_warnings", b"ranked_warnings", "records", b"records", "risk_after", b"risk_after", "risk_before", b"risk_before", "risk_by_size", b"risk_by_size", "score", b"score", "source", b"source", "source_fingerprint", b"source_fingerprint", "source_tables", b"source_tables", "state", b"state", "suppressed_labels", b"suppressed_labels", "suppressed_records", b"suppressed_records", "target", b"target", "versions", b"versions", "warehouse", b"warehouse", "warning_ranks", b"warning_ranks", "warnings", b"warnings", "withdraw_reason", b"withdraw_reason", "withdraw_time", b"withdraw_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

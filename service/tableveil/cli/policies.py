@@ -133,6 +133,7 @@ def check_policy(session: CommandSession, policy: PolicyFile, offline: bool, eve
     if output.as_json:
         response = job_service_pb2.CheckPolicyResponse(faults=faults_to(checked.faults), warnings=checked.warnings)
         response.warning_ranks.extend(_ranks(checked))
+        response.ranked_warnings.extend(_ranked(checked))
         output.json(response)
     elif not checked.faults:
         output.show("Nothing is wrong with the policy" + (", judged offline." if offline else "."))
@@ -142,6 +143,12 @@ def check_policy(session: CommandSession, policy: PolicyFile, offline: bool, eve
         error = InvalidError.about("POLICY_INVALID", "the policy is invalid", checked.faults)
         output.report(error)
         sys.exit(of_error(error))
+
+
+def _ranked(checked: Checked) -> list[faults_pb2.Warning]:
+    from tableveil.convert.warnings import warnings_to_proto
+
+    return warnings_to_proto(checked.warnings)
 
 
 def _ranks(checked: Checked) -> list[faults_pb2.WarningRank.ValueType]:

@@ -7,7 +7,7 @@ from tableveil.convert.failures import failure_to_proto
 from tableveil.convert.names import job_name, result_name
 from tableveil.convert.tables import table_to_proto
 from tableveil.convert.times import timestamp
-from tableveil.convert.warnings import ranks_to_proto
+from tableveil.convert.warnings import ranks_to_proto, warnings_to_proto
 from tableveil.runtime.model import Job, JobProgress
 from tableveil.state.kinds import KINDS, JobKind
 from tableveil.v1 import job_service_pb2, policy_pb2
@@ -37,6 +37,7 @@ def job_to_proto(job: Job) -> job_service_pb2.Job:
         failure=failure_to_proto(job.failure) if job.failure else None,
         warnings=job.warnings,
         warning_ranks=ranks_to_proto(job.warnings),
+        ranked_warnings=warnings_to_proto(job.warnings),
         queue_position=job.queue_position,
         statements=job.step[0],
         statement_percent=job.step[1],

@@ -15,7 +15,7 @@ from tableveil.convert.policy_from_proto import policy_from_proto
 from tableveil.convert.submission import Read, Submission
 from tableveil.convert.tables import table_to_proto
 from tableveil.convert.times import duration, timestamp
-from tableveil.convert.warnings import ranks_to_proto
+from tableveil.convert.warnings import ranks_to_proto, warnings_to_proto
 from tableveil.lifecycle import JointFigures
 from tableveil.pipelines.anonymize import release_work
 from tableveil.policy.aggregation import without_codings
@@ -158,6 +158,7 @@ def evidence_to_proto(found: Release | DryRun, *, with_policy: bool = True) -> r
         policy=policy_from_json(found.policy) if with_policy else None,
         warnings=found.warnings,
         warning_ranks=ranks_to_proto(found.warnings),
+        ranked_warnings=warnings_to_proto(found.warnings),
         source_fingerprint=found.source_fingerprint,
         duration=duration(found.seconds),
         guarantees=[copied(one, release_service_pb2.Guarantee) for one in found.guarantees],

@@ -67,7 +67,9 @@ def people_warnings(
     if lost.lost_all or lost.lost_some:
         parts = [f"all records of {lost.lost_all:,}"] * (lost.lost_all > 0)
         parts += [f"some records of {lost.lost_some:,}"] * (lost.lost_some > 0)
-        yield note(f"Suppression takes {', and '.join(parts)} of {_people(lost.people)}.")
+        yield note(
+            f"Suppression takes {', and '.join(parts)} of {_people(lost.people)}.", lost.lost_all + lost.lost_some
+        )
     of_records = [
         str(model)
         for model in policy.privacy_models

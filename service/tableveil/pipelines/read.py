@@ -307,7 +307,8 @@ def _undecided_lists(
         if lists is not None:
             yield must_decide(
                 f"{lists.told(name)}. Models judge whole cells: a class of E11 and E11|HIV has two values, although "
-                f"E11 is in every row. Say in attributes {lists.answer}."
+                f"E11 is in every row. Say in attributes {lists.answer}.",
+                field=name,
             )
 
 

@@ -15,7 +15,7 @@ from tableveil.convert import (
     policy_from_proto,
 )
 from tableveil.convert.enums import JOB_STATES
-from tableveil.convert.warnings import ranks_to_proto
+from tableveil.convert.warnings import ranks_to_proto, warnings_to_proto
 from tableveil.errors import Checked
 from tableveil.server.caller import control_of
 from tableveil.server.declared import completed
@@ -53,6 +53,7 @@ class JobService(job_service_pb2_grpc.JobServiceServicer):
             faults=map(fault_to_proto, read_faults),
             warnings=checked.warnings,
             warning_ranks=ranks_to_proto(checked.warnings),
+            ranked_warnings=warnings_to_proto(checked.warnings),
         )
 
     def SubmitJob(  # noqa: N802

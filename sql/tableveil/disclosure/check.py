@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tableveil.backend import WarehouseSession
 from tableveil.disclosure.exposure import Determined, ExposureFindings, Following, exposed
-from tableveil.errors import Fault, InvalidError, Warned, must_decide, note, shortened
+from tableveil.errors import Fault, InvalidError, Rank, Warned, must_decide, note, shortened
 from tableveil.policy import AttributePolicy, ReleaseContext, Role
 from tableveil.privacy.exposure.found import Exposure
 from tableveil.release.plan import ReleasePlan
@@ -82,7 +82,8 @@ def _determines(plan: ReleasePlan, one: Determined) -> Fault:
 def _determines_anyway(one: Determined) -> Warned:
     return must_decide(
         f"A reader who sees a row's {shortened(one.attribute.column)} knows more of {shortened(one.released.name)} "
-        f"than the label tells: acknowledged: true releases {_told(one)}."
+        f"than the label tells: acknowledged: true releases {_told(one)}.",
+        field=one.attribute.column,
     )
 
 
@@ -120,9 +121,11 @@ def _rules_out(plan: ReleasePlan, one: Following, least: int) -> Warned:
         f"{_few(plan, one)} among fewer than {least}."
     )
     if plan.policy.k is None:
-        return Warned(text)
+        return Warned(text, count_of=one.few, field=one.columns[0].column)
     return must_decide(
-        f"{text} Coarser values of {columns} end it, or leaving out these {one.few:,} ({one.few / one.total:.1%})."
+        f"{text} Coarser values of {columns} end it, or leaving out these {one.few:,} ({one.few / one.total:.1%}).",
+        one.few,
+        one.columns[0].column,
     )
 
 
@@ -157,12 +160,13 @@ def _found(plan: ReleasePlan, exposure: ExposureFindings) -> Iterator[Warned]:
                     f"A value of {name} is nearly a name: somebody who knows a person's {told}. Round it, or make "
                     "sure that no reader can look it up."
                 )
-                yield must_decide(text) if public else Warned(text)
+                rank = Rank.MUST_BE_DECIDED if public else Rank.SHOULD_BE_LOOKED_AT
             else:
                 text = f"Somebody who knows a person's {name} {told}."
-                yield Warned(text) if one.found >= SOME * one.total else note(text)
+                rank = Rank.SHOULD_BE_LOOKED_AT if one.found >= SOME * one.total else Rank.NOTE
+            yield Warned(text, rank, one.found, one.columns[0])
         elif one.columns:
-            yield note(f"Somebody who knows all released values of a person {told}.")
+            yield note(f"Somebody who knows all released values of a person {told}.", one.found)
 
 
 def _unmeasured(plan: ReleasePlan) -> Measured:

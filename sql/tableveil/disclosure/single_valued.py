@@ -80,12 +80,15 @@ def _in_common(
     if single:
         yield must_decide(
             f"A reader who finds a person's class learns an element of {name} in {single:,} of {all_classes:,} "
-            f"classes, where all {int(records):,} records have one in common. Add to privacy_models: {model}."
+            f"classes, where all {int(records):,} records have one in common. Add to privacy_models: {model}.",
+            int(single),
+            attribute.column,
         )
     else:
         yield note(
             f"No privacy model names {name}. In no class all records have an element in common; {model} in "
-            "privacy_models keeps that so."
+            "privacy_models keeps that so.",
+            field=attribute.column,
         )
 
 
@@ -101,12 +104,15 @@ def _single_valued(plan: ReleasePlan, attribute: AttributePolicy, single: int, c
         meets = "" if plan.repeating else ", and this release meets it"
         return note(
             f"No privacy model names {name}. No class has one value of it alone; {model} in privacy_models keeps "
-            f"that so{meets}."
+            f"that so{meets}.",
+            field=attribute.column,
         )
     suppressed, allowed = plan.records - plan.kept_records + records, plan.policy.suppressible(plan.records)
     limit = "within" if suppressed <= allowed else "above"
     return must_decide(
         f"A reader who finds a person's class learns the value of {name} in {single:,} of {classes:,} classes, which "
         f"have one value each ({records:,} records). Add to privacy_models: {model}. In these classes it suppresses "
-        f"{suppressed:,} records in all, {limit} the {allowed:,} that suppression_limit allows."
+        f"{suppressed:,} records in all, {limit} the {allowed:,} that suppression_limit allows.",
+        single,
+        attribute.column,
     )

@@ -110,7 +110,9 @@ def _warning(plan: ReleasePlan, name: str, group: _Group) -> Warned:
     return must_decide(
         f"The {group.before:,} records with {whose} are lost but for {group.after:,} under {_RELEASED}, while "
         f"{plan.kept_records:,} of all {plan.records:,} records are released: the release says little of this group. "
-        "Other levels, a local recoding or another suppression limit may keep it."
+        "Other levels, a local recoding or another suppression limit may keep it.",
+        group.before,
+        name,
     )
 
 

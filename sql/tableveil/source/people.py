@@ -36,7 +36,11 @@ def check_rows_are_people(
             if one.column not in acknowledged:
                 recurring = f"k counts rows, and the name of {name} says that it numbers people: {actual}. "
                 warnings.append(
-                    must_decide(f"{recurring}If some of these have several rows, set person_column: {name}.")
+                    must_decide(
+                        f"{recurring}If some of these have several rows, set person_column: {name}.",
+                        one.different,
+                        one.column,
+                    )
                 )
             continue
         actual += f", and {agreement(one.agreeing)}"
@@ -44,7 +48,9 @@ def check_rows_are_people(
             warnings.append(
                 must_decide(
                     f"k counts rows, although {name} seems to number people of whom some have several: {actual}. If "
-                    f"so, people are recognized in smaller classes than k says: set person_column: {name}."
+                    f"so, people are recognized in smaller classes than k says: set person_column: {name}.",
+                    one.different,
+                    one.column,
                 )
             )
         else:

@@ -76,6 +76,8 @@ def lost(release: Release) -> list[tuple[int, str, int]]:
     for warning in release.warnings:
         if match := LOST.match(warning):
             assert warning.rank is Rank.MUST_BE_DECIDED
+            assert (warning.count_of or 0) > 0
+            assert warning.field
             found.append((int(match[1].replace(",", "")), match[2], int(match[3].replace(",", ""))))
     return found
 

@@ -102,7 +102,9 @@ def test_pages_of_names(house: House, admin: Client) -> None:
     stub = AccessServiceStub(house.channels["admin"])
     every = [rule.schema for rule in stub.ListSchemaRules(access.ListSchemaRulesRequest()).rules]
     assert [f"paged {number}" for number in range(5)] == [name for name in every if name.startswith("paged")]
-    paged, token, sizes = [], "", []
+    paged: list[str] = []
+    sizes: list[int] = []
+    token = ""
     while token or not paged:
         page = stub.ListSchemaRules(access.ListSchemaRulesRequest(page_size=2, page_token=token))
         paged += [rule.schema for rule in page.rules]

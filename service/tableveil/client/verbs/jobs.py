@@ -180,7 +180,8 @@ class JobVerbs(ReleaseVerbs, PrivacyVerbs):
 
     def _check(self, policy: policy_pb2.Policy) -> Checked:
         # It loads the whole engine.
-        from tableveil.convert.warnings import warnings_from
+        from tableveil.convert.warnings import ranked_from, warnings_from
 
         answer = self._ask(self._jobs.CheckPolicy, job_service_pb2.CheckPolicyRequest(policy=policy))
-        return Checked(tuple(faults_from(answer.faults)), warnings_from(answer.warnings, answer.warning_ranks))
+        warnings = ranked_from(answer.ranked_warnings) or warnings_from(answer.warnings, answer.warning_ranks)
+        return Checked(tuple(faults_from(answer.faults)), warnings)
