@@ -57,7 +57,8 @@ class Tableveil(dg.ConfigurableResource):  # type: ignore[misc]  # Dagster's bas
         self, context: dg.AssetExecutionContext, client: Client, policy: policy_pb2.Policy
     ) -> job_service_pb2.Job:
         """The job, once it has succeeded; a run that is terminated takes its job with it."""
-        name = client.submit(policy, POLICY.parent, request_id(context)).name
+        # A repaired extract is another load, whose release is another request.
+        name = client.submit(policy, POLICY.parent, f"{request_id(context)} {policy.source.load}").name
         try:
             for job in client.watch_job(name):
                 context.log.info(progress(job))

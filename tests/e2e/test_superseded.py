@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -35,6 +36,17 @@ def command(tmp_path_factory: pytest.TempPathFactory, serve_all_along: Serve) ->
     return run
 
 
+@pytest.fixture
+def rows(tmp_path: Path) -> Callable[[str, str], str]:
+    """Writes the rows of a query to a file."""
+
+    def written(name: str, query: str) -> str:
+        duckdb.sql(f"COPY ({query}) TO '{tmp_path / name}.parquet'")
+        return str(tmp_path / f"{name}.parquet")
+
+    return written
+
+
 def load(command: Command, month: str, table: str, *options: str) -> Outcome:
     return command("load", month, table, "--request-id", f"load {month} into {table}", *options)
 
@@ -46,9 +58,11 @@ def loaded(command: Command, month: str, table: str, *options: str) -> str:
     return str(done.documents[0]["load"]["name"])
 
 
-def submit(command: Command, table: str, name: str) -> Outcome:
+def submit(command: Command, table: str, *names: str, query: str = "") -> Outcome:
+    source = ("--set", f"source_query={json.dumps(query)}", "--set", "source.table=null") if query else ()
+    bound = [word for name in names for word in ("--source-load", name)]
     return command(
-        *("submit", "--wait", "policy", "--source", table, "--source-load", name),
+        *("submit", "--wait", "policy", "--source", table, *bound, *source),
         *("--release-name", f"{table}_released", "--set", "release.if_exists=REPLACE"),
     )
 
@@ -99,9 +113,51 @@ def test_a_load_that_is_bound_to(command: Command) -> None:
     assert done.exit_code == 0, done.stderr
     assert done.documents[-1]["release"]["source"]["table"] == "east"
     text = command("sql", "-c", "SHOW CREATE ANONYMIZED TABLE alone").stdout
-    assert f"source = {{load: '{first}'}}" in text
+    # A policy that is used again is for other rows.
+    for kept in (text, command("show", "releases/" + done.documents[-1]["release"]["name"][9:], "--policy").stdout):
+        assert f"bound to {first}. Bind it anew" in kept
+        assert kept.count("load") == kept.splitlines()[0].count("load")
     again = command("sql", "-c", text.replace("alone", "stated"), "--json")
-    assert again.documents[-1]["release"]["policy"]["source"]["load"] == first
-    for elsewhere in (f"population={{table: {{table: east, load: {first}}}}}",):
-        outcome = command("submit", "policy", "--set", elsewhere)
-        assert (outcome.exit_code, "population.table.load" in outcome.stderr) == (2, True)
+    assert again.documents[-1]["release"]["policy"]["source"]["load"] == ""
+    for named, field in ((f"load: {first}", "load"), (f"loads: [{first}]", "loads[0]")):
+        outcome = command("submit", "policy", "--set", f"population={{table: {{table: east, {named}}}}}")
+        assert (outcome.exit_code, f"population.table.{field}" in outcome.stderr) == (2, True)
+
+
+QUERY = 'SELECT p.* FROM january p JOIN "Its wards" w ON p.ward = w.ward'
+
+
+def test_a_query_is_bound_to_the_loads_of_its_tables(command: Command, rows: Callable[[str, str], str]) -> None:
+    """A loads January, B loads February, and the release that A submits then is refused."""
+    wards = rows("wards", "SELECT unnest(['east', 'west']) AS ward")
+    january = loaded(command, "a", "january", "--replace")
+    ward = str(command("load", wards, "Its wards", "--json").documents[0]["load"]["name"])
+    other = loaded(command, "a", "elsewhere")
+    done = submit(command, "january", january, ward, query=QUERY)
+    assert done.exit_code == 0, done.stderr
+    assert f"{january}, {ward}" in " ".join(done.stdout.split())
+    assert "No load binds" not in done.stdout
+    # One of two is bound: the account names the other, as it does where nobody looks.
+    done = submit(command, "january", ward, query=QUERY)
+    assert "No load binds 'main.january': rows" in " ".join(done.stdout.split()), done.stdout + done.stderr
+    held = command("check-policy", "policy", "--source", "january", "--fail-on", "decide")
+    assert "No load binds 'main.january': rows" in " ".join((held.stdout + held.stderr).split())
+    for names, says in (
+        ((january, other), "source.loads[0]"),
+        ((other,), "a load of 'main.Its wards' or 'main.january'"),
+        ((january, january), "once more"),
+        ((january, "loads/999"), "source.loads[0]"),
+        ((january, "releases/1"), "source.loads[0]"),
+    ):
+        wrong = submit(command, "january", *names, query=QUERY)
+        assert (wrong.exit_code, says in " ".join(wrong.stderr.split())) == (2, True), wrong.stderr
+    february = loaded(command, "b", "january", "--replace")
+    late = submit(command, "january", ward, january, query=QUERY)
+    refused(late, "source.loads[0]", f"{january}, whose rows {february} replaced")
+    both = submit(command, "january", january, february, query=QUERY)
+    assert both.exit_code in (2, 6)
+    assert submit(command, "january", february, ward, query=QUERY).exit_code == 0
+    text = command("sql", "-c", "SHOW CREATE ANONYMIZED TABLE january_released").stdout
+    assert f"bound to {february}, {ward}. Bind it anew" in text
+    again = command("sql", "-c", "REFRESH ANONYMIZED TABLE january_released", "--json")
+    assert "load" not in json.dumps(again.documents[-1]["release"]["policy"].get("source", {}))

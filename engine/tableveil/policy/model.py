@@ -294,9 +294,9 @@ DEFAULT_RISK_THRESHOLDS = tuple(Decimal(text) for text in ("0.05", "0.1", "0.2",
 class Policy:
     """A whole policy; `attributes` keeps the policy's order, which breaks ties between transformations.
 
-    The source is a table, or the rows of `source_query`, a SELECT; then `source` names none. With `source_load`, the
-    table must have the rows of the load of that number. If `person_column` is
-    None, each row is one person; `also_count` names columns whose values count as people do, such as households.
+    The source is a table, or the rows of `source_query`, a SELECT; then `source` names none. With `source_load`, and
+    `source_loads` beside it, tables that are read must have the rows of the loads of these numbers. If `person_column`
+    is None, each row is one person; `also_count` names columns whose values count as people do, such as households.
     `record_column` identifies a record where people have several. `methods` has the
     options of each method that it asks for: a valid policy asks for at most one.
     """
@@ -323,6 +323,7 @@ class Policy:
     record_column: str = ""
     documentation: Documentation = field(default_factory=Documentation)
     source_load: int | None = None
+    source_loads: tuple[int, ...] = ()
     also_count: tuple[str, ...] = ()
 
     @property
@@ -334,6 +335,12 @@ class Policy:
     def method(self) -> MethodTraits[Any]:
         """The method that makes the release."""
         return methods_of(self)[0]
+
+    @property
+    def bound_loads(self) -> tuple[tuple[str, int], ...]:
+        """The loads whose rows the source must have, each with the field that names it."""
+        first = () if self.source_load is None else (("source.load", self.source_load),)
+        return (*first, *((f"source.loads[{i}]", number) for i, number in enumerate(self.source_loads)))
 
     @property
     def parts(self) -> tuple[JobPart, ...]:

@@ -18,7 +18,7 @@ class JobPart(Enum):
     """A part of a job. Each step has the hooks of the parts that take part in it."""
 
     BINDING = auto()
-    """The table has to have the rows of one load."""
+    """Tables have to have the rows of one load each."""
 
     PEOPLE = auto()
     """A column tells whose a record is: people may have several, and the ledger knows them again."""
@@ -61,7 +61,7 @@ class JobPart(Enum):
 
 
 _ASKED: Mapping[JobPart, Callable[[Policy], bool]] = {
-    JobPart.BINDING: lambda policy: policy.source_load is not None,
+    JobPart.BINDING: lambda policy: bool(policy.bound_loads),
     JobPart.PEOPLE: lambda policy: policy.person_column is not None,
     JobPart.TOGETHER: lambda policy: policy.release.left_behind is not None,
     JobPart.REPEATED: lambda policy: bool(policy.repeat_reason or policy.other_people),

@@ -56,10 +56,13 @@ def _check_source_and_target(policy: Policy) -> Iterator[Fault]:
     if policy.source_query:
         if source.table or source.catalog or source.schema not in ("", "main"):
             yield Fault("source_query", f"a query beside {shortened(str(source))}", "either a source or a source_query")
-        if policy.source_load is not None:
-            yield Fault("source.load", "a load beside a query", "the load of a table", "Name the table as source.")
-    elif not source.table and policy.source_load is None:
+    elif not source.table and not policy.bound_loads:
         yield Fault("source.table", "nothing", "the name of the table to anonymize, or a SELECT as source_query")
+    stated: set[int] = set()
+    for field, number in policy.bound_loads:
+        if number in stated:
+            yield Fault(field, f"loads/{number} once more", "each load once")
+        stated.add(number)
     target = policy.release
     if not target.name:
         yield Fault("release.name", "nothing", "the name of the table or view to write")

@@ -961,7 +961,8 @@ class Policy(_message.Message):
     """
     source_query: _builtins.str
     """One SELECT in DuckDB's SQL, whose rows are anonymized in place of a table's. It must give the same rows whenever
-    its tables have the same rows; docs/reference/policy.md lists the refused parts of SQL. Refused: a `source` beside it.
+    its tables have the same rows; docs/reference/policy.md lists the refused parts of SQL. Refused: a `source` beside it
+    that has more than loads.
     """
     no_person_digests: _builtins.bool
     """`true`: the ledger keeps no keyed digests of the person column. Then `tableveil erase` cannot tell whether the release
@@ -1492,6 +1493,7 @@ class TableReference(_message.Message):
     SCHEMA_FIELD_NUMBER: _builtins.int
     TABLE_FIELD_NUMBER: _builtins.int
     LOAD_FIELD_NUMBER: _builtins.int
+    LOADS_FIELD_NUMBER: _builtins.int
     catalog: _builtins.str
     """The database: its file name without the suffix; or the name of a warehouse, whose rows stay there. Default: the
     server's own database; for a population or hierarchy, the source's. Refused: any other.
@@ -1499,11 +1501,18 @@ class TableReference(_message.Message):
     schema: _builtins.str
     """The schema. Default: `main`. Refused: a schema that is not there; `tableveil`."""
     table: _builtins.str
-    """The table's name. Required, except beside a `load`. Refused: a table that is not there."""
+    """The table's name. Required, except beside a `load` or a `source_query`. Refused: a table that is not there."""
     load: _builtins.str
-    """Only for the `source` of a policy: the load whose rows the table must have, such as `loads/5`, or `5`. Default: any
-    rows. Refused: a load of another table; a load after which rows were appended or replaced, or the table was emptied.
+    """Only for the `source` of a policy: the load whose rows the table must have, such as `loads/5`, or `5`; with a
+    `source_query`, one of its tables. Default: any rows. Refused: a load of another table; a load after which rows were
+    appended or replaced, or the table was emptied.
     """
+    @_builtins.property
+    def loads(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Further loads, of further tables that a `source_query` reads. Default: other tables may have any rows. Refused: what
+        is refused as `load`; two loads of one table.
+        """
+
     def __init__(
         self,
         *,
@@ -1511,10 +1520,11 @@ class TableReference(_message.Message):
         schema: _builtins.str = ...,
         table: _builtins.str = ...,
         load: _builtins.str = ...,
+        loads: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["catalog", b"catalog", "load", b"load", "schema", b"schema", "table", b"table"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["catalog", b"catalog", "load", b"load", "loads", b"loads", "schema", b"schema", "table", b"table"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -149,6 +149,7 @@ def _objects_heading(release: release_service_pb2.Release) -> str:
 def _result(release: release_service_pb2.Release) -> Table:
     # See above.
     from tableveil.convert import privacy_in_words
+    from tableveil.convert.tables import loads_of
 
     policy = release.policy
     released = release.records - release.suppressed_records
@@ -156,6 +157,7 @@ def _result(release: release_service_pb2.Release) -> Table:
     limit = wording.share(Decimal(policy.suppression_limit or "0"))
     rows = [
         ("read", ", ".join(map(wording.table_name, release.source_tables))),
+        ("bound to", wording.printable(", ".join(name for _, name in loads_of(policy.source)))),
         ("privacy", wording.printable("; ".join(map(privacy_in_words, policy.privacy_models)))),
         ("chosen by", _chosen_by(policy)),
         ("score", f"{wording.score(release.score)} ({wording.printable(release.quality_model)})"),

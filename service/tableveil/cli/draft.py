@@ -77,7 +77,13 @@ def widen(session: CommandSession, policy: PolicyFile, output: Path | None, over
     message, faults = policy.load()
     if faults:
         raise InvalidError.about("POLICY_INVALID", "the policy is invalid", faults)
+    from tableveil.convert.tables import BOUND_TO, without_loads
+
     wider = session.client.widen_policy(message)
+    again, loads = without_loads(wider.policy)
+    wider.policy.CopyFrom(again)
+    if loads:
+        session.output.tell(BOUND_TO.format(loads))
     text = to_yaml(wider.policy)
     if output is not None:
         write_text(output, text, "output", overwrite)

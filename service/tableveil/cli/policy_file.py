@@ -53,7 +53,12 @@ def policy_argument(function: Callable[..., None]) -> Callable[..., None]:
     @click.option("--release-name", metavar="NAME", help="Release under this name instead of the policy's.")
     @click.option("--source", metavar="TABLE", help="Take this table, also as SCHEMA.TABLE, instead of the policy's.")
     @click.option(
-        "--source-load", metavar="LOAD", help="Refuse the table unless it has the rows of this load, such as loads/5."
+        "--source-load",
+        "source_loads",
+        multiple=True,
+        metavar="LOAD",
+        help="Refuse the source unless its table has the rows of this load, such as loads/5. May be repeated, for the "
+        "tables of a query.",
     )
     @click.option(
         "--fail-on",
@@ -81,7 +86,7 @@ def policy_argument(function: Callable[..., None]) -> Callable[..., None]:
         policy: Path,
         release_name: str | None,
         source: str | None,
-        source_load: str | None,
+        source_loads: tuple[str, ...],
         fail_on: str | None,
         repeat_reason: str | None,
         other_people: tuple[str, ...],
@@ -97,8 +102,10 @@ def policy_argument(function: Callable[..., None]) -> Callable[..., None]:
                 ("source_query", "null"),
                 ("source", json.dumps({"schema": table.schema, "table": table.table})),
             ]
-        if source_load is not None:
-            stated_source.append(("source.load", json.dumps(source_load)))
+        if source_loads:
+            first, *others = source_loads
+            # A server that knows of one load only refuses it beside a query.
+            stated_source += [("source.load", json.dumps(first)), ("source.loads", json.dumps(others))]
         if fail_on is not None:
             stated_source.append(("release.guards.hold_undecided", "true"))
         if repeat_reason is not None:

@@ -187,9 +187,12 @@ def show(session: CommandSession, name: str, asked: _Parts, chart: Path | None, 
         output.json({"policy": release.policy} if asked.policy else {"release": release})
     elif asked.policy:
         # It is loaded where it is needed: most commands only ask the server.
+        from tableveil.convert.tables import BOUND_TO, without_loads
         from tableveil.document import to_yaml
 
-        click.echo(to_yaml(release.policy), nl=False)
+        policy, loads = without_loads(release.policy)
+        head = f"# {BOUND_TO.format(loads)}\n" if loads else ""
+        click.echo(head + to_yaml(policy), nl=False)
     else:
         output.show(_of_release(release, asked))
 

@@ -29,7 +29,7 @@ from tableveil.convert.methods import lists_of_methods, methods_from_proto
 from tableveil.convert.population import population_from_proto
 from tableveil.convert.privacy import privacy_from_proto
 from tableveil.convert.quality import quality_from_proto
-from tableveil.convert.tables import DEFAULT_SCHEMA, UNBOUND, unbound
+from tableveil.convert.tables import DEFAULT_SCHEMA, UNBOUND, loads_of, unbound
 from tableveil.errors import Fault, InternalError, InvalidError, shortened
 from tableveil.policy import (
     DEFAULT_RISK_THRESHOLDS,
@@ -55,6 +55,7 @@ _MOST = {
     "attributes": 10_000,
     "privacy_models": 100,
     "risk_thresholds": 100,
+    "source.loads": 1_000,
     "search.levels": 10_000,
     "search.linked": 10_000,
     "method": 10_000,
@@ -86,8 +87,8 @@ def policy_from_proto(message: policy_pb2.Policy, *, before_upload: bool = False
             faults.add(field, f"{entries:,} entries", f"at most {_MOST[name]:,}")
             unreadable = True
     for field, reference in _other_tables(message):
-        if reference.load:
-            faults.add(f"{field}.load", shortened(reference.load), UNBOUND)
+        for load_field, name in loads_of(reference):
+            faults.add(f"{field}.{load_field}", shortened(name), UNBOUND)
             unreadable = True
     if unreadable:
         return None, faults.all()
@@ -140,6 +141,7 @@ def _entries(message: policy_pb2.Policy) -> Iterator[tuple[str, str, int]]:
     yield "attributes", "attributes", len(message.attributes)
     yield "privacy_models", "privacy_models", len(message.privacy_models)
     yield "risk_thresholds", "risk_thresholds", len(message.risk_thresholds)
+    yield "source.loads", "source.loads", len(message.source.loads)
     yield "search.levels", "search.levels", len(message.search.levels)
     yield from lists_of_methods(message)
     yield "search.linked", "search.linked", max(len(linked), sum(len(group.columns) for group in linked))
@@ -171,6 +173,11 @@ class _Reader:
         return Policy(
             source=unbound(message.source),
             source_load=self._faults.load(message.source.load, "source.load") if message.source.load else None,
+            source_loads=tuple(
+                number
+                for i, name in enumerate(message.source.loads)
+                if (number := self._faults.load(name, f"source.loads[{i}]")) is not None
+            ),
             source_query=message.source_query,
             no_person_digests=message.no_person_digests,
             record_column=message.record_column,

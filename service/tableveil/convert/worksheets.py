@@ -35,7 +35,9 @@ def contents_of(message: v1.Worksheet, table: TableReference) -> str:
             decided.request.table.CopyFrom(table_to_proto(table))
     if message.HasField("policy"):
         decided.policy.CopyFrom(message.policy)
-        if not decided.policy.source_query:
+        if decided.policy.source_query:
+            decided.policy.ClearField("source")
+        else:
             decided.policy.source.CopyFrom(table_to_proto(table))
     return canonical_json(decided)
 

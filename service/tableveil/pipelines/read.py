@@ -33,6 +33,7 @@ from tableveil.hierarchy import InlineLevels, RuleHierarchy, StoredLevels, Value
 from tableveil.hierarchy.definition import ListedHierarchy
 from tableveil.lattice import Lattice
 from tableveil.lifecycle import check_kept, check_place, check_read, check_target, find_earlier, named
+from tableveil.loading import unbound_note
 from tableveil.pipelines.inherited import Inherited, with_earlier_models
 from tableveil.pipelines.joint_features import joint_dictionaries
 from tableveil.pipelines.known_classes import check_known_classes
@@ -269,7 +270,7 @@ def dictionaries_of(
         raise _too_few(policy, 1, records, set_aside)
     if faults or lattice is None:
         raise _invalid(faults)
-    people, pairs, of_rows = None, [], facts.warnings
+    people, pairs, of_rows = None, [], (*facts.warnings, *unbound_note(session, policy, source))
     # Records that an earlier release has may be several of one person, although those that are left are not.
     numbered = facts.people is not None or (policy.record_column and policy.release.left_behind is not None)
     if numbered and policy.person_column is not None:

@@ -89,7 +89,7 @@ def policy_work(
     def admit(session: WarehouseSession) -> TableReference:
         source, _, faults = resolve_source(session, policy)
         definition = fitting(source, [*faults, *check_known_classes(session.embedded, policy)])
-        check_bound(session, policy, definition.reference)
+        check_bound(session, policy, definition)
         return session.recorded(definition.reference)
 
     definitions = [attribute.hierarchy for attribute in policy.attributes]

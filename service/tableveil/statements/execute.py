@@ -9,6 +9,7 @@ from typing import Any
 from google.protobuf.message import Message
 
 from tableveil.backend import folded
+from tableveil.convert.tables import BOUND_TO, without_loads
 from tableveil.errors import DeniedError, InvalidError, NotFoundError, nearest, shortened
 from tableveil.statements.parse import parse
 from tableveil.statements.render import create_statement
@@ -92,7 +93,7 @@ def execute(request: ExecuteStatementRequest, call: Call) -> ExecuteStatementRes
             name = _standing(target, call)
             policy = _policy_of(name, call)
             # The rows that the source has now may be those of a later load.
-            policy.source.ClearField("load")
+            policy, _ = without_loads(policy)
             policy.release.if_exists = IF_EXISTS_REPLACE
             policy.repeat_reason = reason or policy.repeat_reason or f"{name} is refreshed"
             return ExecuteStatementResponse(job=call(SubmitJobRequest(policy=policy, request_id=request.request_id)))
@@ -126,8 +127,9 @@ def _shown(
         case ShowReleases(limit):
             return ExecuteStatementResponse(releases=call(ListReleasesRequest(page_size=limit)))
         case ShowCreate(target):
-            shown = create_statement(_policy_of(_standing(target, call), call))
-            return ExecuteStatementResponse(statement=shown)
+            policy, loads = without_loads(_policy_of(_standing(target, call), call))
+            head = f"-- {BOUND_TO.format(loads)}\n" if loads else ""
+            return ExecuteStatementResponse(statement=head + create_statement(policy))
         case ShowPrivacy(table):
             return ExecuteStatementResponse(privacy=call(DescribePrivacyRequest(table=table)))
         case ShowRisk(table):

@@ -38,7 +38,7 @@ def check_admitted(session: WarehouseSession, policy: Policy, source: Source, *,
 def check_place(session: WarehouseSession, policy: Policy, source: Source, *, is_trial: bool) -> None:
     """The part of the first two gates that no transaction holds still; see `check_admitted`."""
     if JobPart.BINDING in policy.parts:
-        check_bound(session, policy, source.reference)
+        check_bound(session, policy, source)
     if not is_trial:
         check_existing(session, policy.release)
 
@@ -64,7 +64,7 @@ def check_unchanged(
         ConflictError: rows or columns of the source changed, or rows of the population.
     """
     if JobPart.BINDING in policy.parts:
-        check_bound(session, policy, source.reference)
+        check_bound(session, policy, source)
     if source.drawn is not None:
         # The rows were drawn from one state of the table: whether it changed since is nobody's to know.
         return

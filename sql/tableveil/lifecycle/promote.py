@@ -148,7 +148,7 @@ def _unchanged(session: WarehouseSession, trial: Release, policy: Policy) -> Sou
     faults = [*faults, *check_target(session, policy, source)]
     if source is None or faults:
         raise InvalidError.about("POLICY_INVALID", "the policy of the trial does not fit the database any more", faults)
-    check_bound(session, policy, source.reference)
+    check_bound(session, policy, source)
     if policy.method.budgeted:
         # Its rows were drawn, and paid for. Whether the table changed since is nobody's to know.
         return source

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tableveil.backend import Ledger, WarehouseSession, folded
-from tableveil.errors import ConflictError, InvalidError, shortened
+from tableveil.errors import ConflictError, InvalidError, note, shortened
 from tableveil.policy import Policy, TableReference
+from tableveil.source import Source
 from tableveil.state.loads import LOADS, Load, LoadMode
 from tableveil.state.removals import REMOVALS, RemovalKind
 from tableveil.state.seen import as_folded
@@ -22,22 +23,48 @@ def check_standing(ledger: Ledger, load: Load) -> None:
         _refuse("request_id", load, changed, hint)
 
 
-def check_bound(session: WarehouseSession, policy: Policy, source: TableReference) -> None:
-    """Checks that the source has the rows of the load that the policy is bound to, and no others but erased ones.
+def check_bound(session: WarehouseSession, policy: Policy, source: Source) -> None:
+    """Checks that tables have the rows of the loads that the policy is bound to, and no others but erased ones.
 
     Raises:
-        InvalidError: there is no such load of the source.
-        ConflictError: the table was loaded, emptied or dropped since, also if rows were only appended.
+        InvalidError: there is no such load of a table that is read, or there are two of one.
+        ConflictError: a table was loaded, emptied or dropped since, also if rows were only appended.
     """
-    if policy.source_load is None:
-        return
-    load = LOADS.find(session.ledger, policy.source_load)
-    if load is None or not _is_of(load, session.warehouse, source):
-        name = shortened(f"{source.schema}.{source.table}")
-        raise InvalidError.of("POLICY_INVALID", "source.load", f"loads/{policy.source_load}", f"a load of {name}")
-    if changed := _changed(session.ledger, load, tuple(LoadMode)):
-        hint = "Bind the policy to the load whose rows are meant. If they are gone, load them again."
-        _refuse("source.load", load, changed, hint)
+    bound: dict[TableReference, int] = {}
+    for field, number in policy.bound_loads:
+        load = LOADS.find(session.ledger, number)
+        read = _table_of(load, session.warehouse, source)
+        if load is None or read is None:
+            names = " or ".join(_shown(one) for one in source.tables)
+            raise InvalidError.of("POLICY_INVALID", field, f"loads/{number}", f"a load of {names}")
+        if read in bound:
+            actual = f"loads/{number}, beside loads/{bound[read]} of {_shown(read)}"
+            raise InvalidError.of("POLICY_INVALID", field, actual, "one load of each table: the last one")
+        bound[read] = number
+        if changed := _changed(session.ledger, load, tuple(LoadMode)):
+            hint = "Bind the policy to the load whose rows are meant. If they are gone, load them again."
+            _refuse(field, load, changed, hint)
+
+
+def unbound_note(session: WarehouseSession, policy: Policy, source: Source) -> tuple[str, ...]:
+    """A note on the tables that no load binds, if others are bound, or nobody is there to look."""
+    if session.warehouse or not (policy.bound_loads or policy.release.guards.hold_undecided):
+        return ()
+    loads = [LOADS.find(session.ledger, number) for _, number in policy.bound_loads]
+    bound = {_table_of(load, session.warehouse, source) for load in loads}
+    if not (names := [_shown(one) for one in source.tables if one not in bound]):
+        return ()
+    which = " or ".join(names)
+    return (note(f"No load binds {which}: rows of another load may be released. --source-load LOAD binds a table."),)
+
+
+def _shown(read: TableReference) -> str:
+    return shortened(f"{read.schema}.{read.table}")
+
+
+def _table_of(load: Load | None, warehouse: str, source: Source) -> TableReference | None:
+    """The table that the source reads and the load went to."""
+    return next((one for one in source.tables if load is not None and _is_of(load, warehouse, one)), None)
 
 
 def _is_of(load: Load, warehouse: str, table: TableReference) -> bool:

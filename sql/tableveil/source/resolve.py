@@ -24,8 +24,9 @@ def resolve_source(session: WarehouseSession, policy: Policy) -> tuple[Source | 
     """
     if unsupported := session.unsupported(policy):
         return None, policy, unsupported
-    if policy.source_load is not None and not policy.source.table:
-        return None, policy, [Fault("source.load", f"loads/{policy.source_load}", "a load of a table that is yours")]
+    if policy.bound_loads and not (policy.source.table or policy.source_query):
+        field, number = policy.bound_loads[0]
+        return None, policy, [Fault(field, f"loads/{number}", "a load of a table that is yours")]
     source, columns, faults = find_source(session, policy.source, policy.source_query, "source")
     if source is None:
         return None, policy, faults

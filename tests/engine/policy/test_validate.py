@@ -98,6 +98,7 @@ def test_a_sound_policy_has_no_faults() -> None:
         {"suppressed_records": SuppressedRecords.BLANK, "marker_column": "suppressed"},
         {"suppressed_records": SuppressedRecords.KEEP, "marker_column": "suppressed"},
         {"source": NOWHERE, "source_load": 5},
+        {"source": NOWHERE, "source_query": "SELECT 1", "source_load": 5, "source_loads": (6,)},
         {"release": guarded(keep_columns=("age",), maximum_record_change=Decimal(0), off=(Guard.ERASED_COLUMNS,))},
     ],
 )
@@ -110,7 +111,7 @@ def test_what_is_allowed_at_the_edge(changes: dict[str, Any]) -> None:
     [
         ({"source": TableReference("", "main", "")}, ["source.table"]),
         ({"release": ReleaseTarget("main", "")}, ["release.name"]),
-        ({"source_query": "SELECT 1", "source": NOWHERE, "source_load": 5}, ["source.load"]),
+        ({"source_load": 5, "source_loads": (6, 5, 6)}, ["source.loads[1]", "source.loads[2]"]),
         ({"release": guarded(minimum_records=-1)}, ["release.guards.minimum_records"]),
         ({"release": guarded(maximum_record_change=Decimal("NaN"))}, ["release.guards.maximum_record_change"]),
         ({"release": guarded(keep_columns=("age", "illness"))}, ["release.guards.keep_columns[1]"]),

@@ -255,6 +255,7 @@ POLICIES = st.builds(
         ReleaseTarget, FILLED, NAMES, st.sampled_from(ReleaseKind), st.sampled_from(IfExists), guards=GUARDS
     ),
     source_load=st.none() | st.integers(1, 10**9),
+    source_loads=st.lists(st.integers(1, 10**9), max_size=2).map(tuple),
     default_role=st.none() | st.sampled_from(Role),
     suppression_limit=DECIMALS,
     suppressed_records=st.sampled_from(SuppressedRecords),

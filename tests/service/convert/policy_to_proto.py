@@ -75,6 +75,8 @@ def policy_to_proto(policy: Policy) -> policy_pb2.Policy:
     )
     if policy.source_load is not None:
         message.source.load = load_name(policy.source_load)
+    if policy.source_loads:
+        message.source.loads.extend(map(load_name, policy.source_loads))
     _methods(policy, message)
     if policy.person_column is None:
         message.rows_are_people = True

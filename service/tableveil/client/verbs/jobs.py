@@ -169,6 +169,7 @@ class JobVerbs(ReleaseVerbs, PrivacyVerbs):
             named = policy_pb2.TableReference()
             named.CopyFrom(policy.source)
             named.ClearField("load")
+            named.ClearField("loads")
             declared = self.describe_privacy(named)
         except TableveilError:
             return levels, faults
