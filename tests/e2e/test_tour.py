@@ -46,11 +46,11 @@ STAND_INS = {
     (
         "tableveil propose --query visits-repaired.sql --output visits --overwrite"
         " --keep zip --leave-out ward --leave-out weight \\\n"
-        '  --documentation purpose="Planning of beds"'
-        ' --documentation recipient="The planning office, four named people"'
+        '  --readers contract --documentation purpose="Planning of beds"'
+        ' --documentation recipient="The planning office"'
     ): (
         "tableveil propose --query visits-repaired.sql --output visits --overwrite"
-        " --keep zip --leave-out ward --leave-out weight --seconds 20"
+        " --keep zip --leave-out ward --leave-out weight --seconds 20 --readers contract"
         ' --documentation purpose="Planning of beds"'
     ),
     ("tableveil submit visits.yaml --release-name visits_january --trial --wait"): (

@@ -21,7 +21,7 @@ from tableveil.errors.errors import (
     passes,
     together,
 )
-from tableveil.errors.warned import Rank, Warned, by_rank, must_decide, note, rank_of, with_ranks
+from tableveil.errors.warned import Rank, Warned, by_rank, must_decide, note, rank_of, undecided, with_ranks
 from tableveil.errors.wording import NearestNames, is_shown, nearest, shortened
 
 __all__ = [
@@ -54,5 +54,6 @@ __all__ = [
     "rank_of",
     "shortened",
     "together",
+    "undecided",
     "with_ranks",
 ]

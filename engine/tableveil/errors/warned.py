@@ -81,6 +81,11 @@ def rank_of(text: str) -> Rank:
     return text.rank if isinstance(text, Warned) else Rank.SHOULD_BE_LOOKED_AT
 
 
+def undecided(texts: Iterable[str]) -> list[str]:
+    """The warnings that must be decided."""
+    return [str(text) for text in texts if rank_of(text) is Rank.MUST_BE_DECIDED]
+
+
 def by_rank(texts: Iterable[str]) -> tuple[Warned, ...]:
     """The warnings, the most severe first, else in their order; each once, and none that another begins with."""
     once = dict.fromkeys(texts)

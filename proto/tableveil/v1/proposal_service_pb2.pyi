@@ -133,8 +133,8 @@ class ProposalRequest(_message.Message):
     source_query: _builtins.str
     """One SELECT over tables of it, as a policy's `source_query`."""
     readers: Global___Readers.ValueType
-    """The people who get the release: they decide which k are tried, and which risk is accepted. Default: k and risk of
-    `CONTRACT`, and the report does not say that a recipient has signed anything.
+    """The people who get the release: they decide which k are tried, and which risk is accepted. Default: each k of
+    `CONTRACT`; nothing is recommended, and no policy states a risk as accepted.
     """
     recurs: _builtins.bool
     """Whether later releases of the same people follow. Then all of them can be judged together."""

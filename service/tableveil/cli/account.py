@@ -166,6 +166,7 @@ def _result(release: release_service_pb2.Release) -> Table:
         ("suppressed", f"{suppressed}; the policy allows {limit}"),
         ("classes", wording.count(release.classes)),
         ("approved", _approved(release)),
+        ("not stated", wording.not_stated(policy)),
     ]
     return facts(row for row in rows if row[1])
 

@@ -30,7 +30,7 @@ _GAP, _NARROWEST, _WIDEST = 2, 6, 24
 def show_result(session: CommandSession, name: str, privacy: bool = False, everything: bool = False) -> None:
     """Writes a dry run as JSON, or for people: as an account, or what it reaches of every privacy model."""
     made = session.client.get_result(RESULT, name)
-    session.output.result("dry_run", made, _privacy if privacy else partial(_account, everything=everything))
+    session.output.result("dry_run", made, _privacy if privacy else partial(account_of, everything=everything))
 
 
 def advise(session: CommandSession, policy: Policy) -> None:
@@ -46,7 +46,7 @@ def _privacy(made: DryRun) -> RenderableType:
     return guarantees(made.release)
 
 
-def _account(made: DryRun, everything: bool) -> RenderableType:
+def account_of(made: DryRun, everything: bool) -> RenderableType:
     title = Text(made.name, style="bold green")
     title.append(f"  {wording.table_name(made.release.source)}, nothing was released", style="not bold default")
     refusals = [Text(wording.printable(text), style="yellow") for text in made.refusals]

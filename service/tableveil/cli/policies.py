@@ -10,6 +10,7 @@ from typing import Annotated
 
 import click
 
+from tableveil import wording
 from tableveil.cli.account import account
 from tableveil.cli.commands import SHOWN
 from tableveil.cli.ended import of_error
@@ -139,6 +140,8 @@ def check_policy(session: CommandSession, policy: PolicyFile, offline: bool, eve
         output.show("Nothing is wrong with the policy" + (", judged offline." if offline else "."))
         for line in warnings(checked.warnings, _ranks(checked), "--all shows them", everything=everything):
             session.output.show(line)
+        for text in wording.unstated(message):
+            output.show(text)
     if checked.faults:
         error = InvalidError.about("POLICY_INVALID", "the policy is invalid", checked.faults)
         output.report(error)

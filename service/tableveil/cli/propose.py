@@ -38,13 +38,12 @@ class _Wanted:
     """The proposal that is asked for."""
 
     readers: Annotated[
-        str,
+        str | None,
         click.option(
             "--readers",
             type=click.Choice(_READERS),
-            default="contract",
-            show_default=True,
-            help="The people who get the release: they decide on k and on the risk that is accepted.",
+            help="The people who get the release: they decide on k and on the risk that is accepted. Nothing is "
+            "recommended before you say it.",
         ),
     ]
     recurs: Annotated[
@@ -213,7 +212,7 @@ def _documentation(given: tuple[str, ...]) -> dict[str, str]:
 
 def _request(wanted: _Wanted) -> v1.ProposalRequest:
     return v1.ProposalRequest(
-        readers=v1.Readers.Value(f"READERS_{wanted.readers.upper()}"),
+        readers=v1.Readers.Value(f"READERS_{(wanted.readers or 'unspecified').upper()}"),
         recurs=wanted.recurs,
         keep=map(_kept, wanted.keep),
         leave_out=wanted.leave_out,
@@ -295,9 +294,11 @@ def _write(proposal: v1.Proposal, prefix: Path, overwrite: bool, query: str | No
             path.unlink()
     for number, alternative in enumerate(_released(proposal), 1):
         path = _file(prefix, number)
-        head = f"{proposal.name}: {_described(alternative)}. Bounds of hierarchies come from the data.\n"
-        write_text(path, f"# {head}{to_yaml(alternative.policy)}", "output", overwrite)
-        statement = f"-- {head}{create_statement(alternative.policy)}\n"
+        head = [f"{proposal.name}: {_described(alternative)}. Bounds of hierarchies come from the data."]
+        head += [f"To be decided: {wording.printable(text)}" for text in (*proposal.decisions, *alternative.decisions)]
+        text = "".join(f"# {line}\n" for line in head) + to_yaml(alternative.policy)
+        write_text(path, text, "output", overwrite)
+        statement = "".join(f"-- {line}\n" for line in head) + create_statement(alternative.policy) + "\n"
         write_text(path.with_suffix(".sql"), statement, "output", overwrite)
     if proposal.repair_query:
         write_text(_repaired(prefix), proposal.repair_query + "\n", "output", overwrite)
@@ -338,6 +339,7 @@ def _proposal(proposal: v1.Proposal) -> RenderableType:
         parts += [_heading("Policies that make a release"), _alternatives(made)]
         parts += [_heading("Left of each column: labels, share of *"), _columns(made)]
     decisions = [*proposal.decisions, *(f"{_named(one)}: {text}" for one in made for text in one.decisions)]
+    decisions += dict.fromkeys(text for one in made for text in wording.unstated(one.policy))
     if decisions:
         parts += [_heading("To be decided"), *(Text(wording.printable(text), style="yellow") for text in decisions)]
     failed = [f"{_named(one)}: {one.failure}" for one in proposal.alternatives if one.failure]

@@ -10,6 +10,8 @@ from google.protobuf import json_format
 from google.protobuf.message import Message
 
 from tableveil import wording
+from tableveil.convert.warnings import ranks_to_proto
+from tableveil.errors import Checked
 from tableveil.report.words import column_of, columns_of_lists, promise
 from tableveil.v1 import policy_pb2, proposal_service_pb2
 from tableveil.wording.methods import method_words
@@ -130,16 +132,11 @@ def person_of(policy: policy_pb2.Policy) -> str:
             return UNANSWERED
 
 
-def open_to_decide(policy: policy_pb2.Policy, readers: int, tried: Sequence[Tried]) -> Iterator[str]:
-    """The things that nobody has decided about a release of this policy, by the worksheet alone."""
-    if readers not in READERS:
-        yield "Nobody has said who gets the release."
-    missing = [name.lower() for field, name in REPORTED.items() if not getattr(policy.documentation, field)]
-    if missing:
-        yield f"The report will say “{NOT_STATED}” of: {', '.join(missing)}."
-    for one in tried:
-        if equal(one, policy):
-            yield from one.decisions
+def open_to_decide(policy: policy_pb2.Policy, checked: Checked, tried: Sequence[Tried]) -> list[str]:
+    """Everything that is open about a release of this policy, by what was checked of it and by its trial."""
+    of_trials = [text for one in tried if equal(one, policy) for text in one.decisions]
+    early = wording.undecided(policy, checked.warnings, ranks_to_proto(checked.warnings))
+    return list(dict.fromkeys((*of_trials, *early)))
 
 
 def _terms(policy: policy_pb2.Policy) -> Iterator[Term]:

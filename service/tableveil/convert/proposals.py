@@ -129,6 +129,8 @@ def composed(
     policy, faults = policy_from_proto(message)
     if policy is None or faults:
         raise InvalidError.about("PROPOSAL_INVALID", "no policy can be made as asked", faults)
+    if not wanted.says_who:
+        message.ClearField("person")
     return policy, canonical_json(message)
 
 
@@ -182,7 +184,8 @@ def _complete(message: policy_pb2.Policy, wanted: Wanted, draft: PolicyDraft, va
         getattr(message, draft.method.field).SetInParent()
     else:
         leave_out(message, draft.method)
-    document_readers(message.documentation, request.readers, stated=not request.assumed)
+    if not request.assumed:
+        document_readers(message.documentation, request.readers)
     # Its owner decides upon other units: they cost detail.
     message.ClearField("also_count")
     _add_models(message, wanted, draft, variant.k)
@@ -194,7 +197,7 @@ _CONTEXTS = {
 }
 
 
-def document_readers(documentation: policy_pb2.Documentation, readers: ReleaseReaders, *, stated: bool = True) -> None:
+def document_readers(documentation: policy_pb2.Documentation, readers: ReleaseReaders) -> None:
     """The choice of readers, by which the report says whether the risk is accepted; no other text is invented.
 
     A field that has a text keeps it.
@@ -202,7 +205,7 @@ def document_readers(documentation: policy_pb2.Documentation, readers: ReleaseRe
     if not documentation.risk_threshold:
         documentation.risk_threshold = f"{readers.highest_risk:f}"
         documentation.threshold_reason = documentation.threshold_reason or readers.source_of_risk
-    if stated and not documentation.context and readers in _CONTEXTS:
+    if not documentation.context and readers in _CONTEXTS:
         documentation.context = _CONTEXTS[readers]
 
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from tableveil.control import Progress, Stopped
 from tableveil.drafting import PolicyDraft, as_role
-from tableveil.errors import CancelledError, Fault, InfeasibleError, InvalidError, Rank, rank_of, shortened
+from tableveil.errors import CancelledError, Fault, InfeasibleError, InvalidError, shortened, undecided
 from tableveil.pipelines.dry_run import rehearsed
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.report import JobReport
@@ -23,8 +23,6 @@ LOCAL, FULL_DOMAIN = "local recoding", "full domain"
 
 _SEARCHING = 0.6
 """The share of its time that a policy's search may take: the rest is for reading, writing and verifying."""
-
-_ROUNDING = 1e-9
 
 _LATE = "The time limit was over before its release was whole: more --seconds give more."
 _ALONE = "Releases by local recoding cannot be judged together with the next one of the same people."
@@ -150,16 +148,19 @@ class _Trials:
         columns = tuple(
             _left(each_attribute, release.records - release.suppressed_records) for each_attribute in release.attributes
         )
-        risk = max(release.risk_after.highest, release.risk_by_size.highest)
         return TriedPolicy(
             document,
             variant.method,
             variant.k,
             score=release.score,
             suppressed_records=release.suppressed_records,
-            highest_risk=risk,
+            highest_risk=release.risk_after.highest,
             columns=columns,
-            decisions=tuple(_decisions(self.request, columns, risk, [one.text for one in refusals], release.warnings)),
+            decisions=(
+                *(one.text for one in refusals),
+                *undecided(release.warnings),
+                *_erased(self.request, columns),
+            ),
         )
 
 
@@ -213,21 +214,8 @@ def _left(attribute_result: AttributeResult, released: int) -> ColumnLeft:
     )
 
 
-def _decisions(
-    request: ProposalRequest,
-    columns: Sequence[ColumnLeft],
-    risk: float,
-    refusals: Sequence[str],
-    warnings: Sequence[str],
-) -> Iterator[str]:
-    """Everything open about a release: what its job would say must be decided, and what the request asks beyond."""
-    yield from refusals
-    yield from (str(text) for text in warnings if rank_of(text) is Rank.MUST_BE_DECIDED)
-    if risk > float(request.highest_risk) + _ROUNDING:
-        yield (
-            f"One of its rows is a given person's with a chance of {risk:.3g}, above the "
-            f"{request.highest_risk} that is accepted for these readers."
-        )
+def _erased(request: ProposalRequest, columns: Sequence[ColumnLeft]) -> Iterator[str]:
+    """The columns that the request asks to keep, and of which nothing is left."""
     kept = {kept.column.casefold() for kept in request.keep}
     for column in columns:
         if column.erased and column.column.casefold() in kept:

@@ -79,7 +79,7 @@ class FullDomainMethod(Method[Counted]):
             warnings=by_rank(
                 (
                     *_warnings(plan, outcome, kept=job.control.keeps_best),
-                    *(people_warnings(plan.policy, facts, released, reached, pool) if JobPart.PEOPLE in parts else ()),
+                    *(people_warnings(plan.policy, facts, released, pool) if JobPart.PEOPLE in parts else ()),
                     *advised,
                     *(together.account(job, counts, problem, best, plan) if JobPart.TOGETHER in parts else ()),
                 )

@@ -129,9 +129,7 @@ class MicroaggregationMethod(Method[Clusterable]):
             explanation=None,
             sizes_before=ClassSizes.of(before.counts),
             guarantees=reached,
-            warnings=by_rank(
-                (*_warnings(counts, solved), *people_warnings(counts.policy, facts, solved.classes, reached))
-            ),
+            warnings=by_rank((*_warnings(counts, solved), *people_warnings(counts.policy, facts, solved.classes))),
             risk_before=risk_before,
             risk_after=risk_after,
         )

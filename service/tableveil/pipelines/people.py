@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
 
 from tableveil.classes import EquivalenceClasses
-from tableveil.errors import must_decide, note, shortened
+from tableveil.errors import must_decide, note
 from tableveil.policy import DistinctLDiversity, Dominance, Policy, ProbabilisticLDiversity, SensitiveModel
 from tableveil.privacy import Facts, with_pool
-from tableveil.privacy.guarantees import SEVERAL_RECORDS, Guarantee
 from tableveil.privacy.people import achieved_risk
 from tableveil.privacy.repeating import repeating
 from tableveil.risk import ProsecutorRisk
@@ -43,10 +42,9 @@ def people_warnings(
     policy: Policy,
     facts: Facts,
     released: EquivalenceClasses,
-    reached: Sequence[Guarantee],
     pool: EquivalenceClasses | None = None,
 ) -> Iterator[str]:
-    """Warnings about the released classes and the pool, with what they reach; none if all records are other people."""
+    """Warnings about the released classes and the pool; none if all records are other people."""
     if facts.people is None or not len(released.counts):
         return
     position, people = facts.people
@@ -80,13 +78,6 @@ def people_warnings(
             f"These models hold of records, not of people: {', '.join(of_records)}. Ask for distinct_l_diversity or "
             "probabilistic_l_diversity as well: they count people."
         )
-    for one in reached:
-        if one.model == SEVERAL_RECORDS:
-            yield (
-                f"A reader who knows all quasi-identifiers of a person with several records can tell a value of "
-                f"{shortened(one.column)} that one of them has, with a chance of up to {one.after:.1%}: the "
-                "models bound the chance of one record. A source_query with one row per person prevents it."
-            )
 
 
 def _people(number: int) -> str:

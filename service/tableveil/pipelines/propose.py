@@ -41,13 +41,15 @@ _FOR = {
 class Wanted:
     """The common part of all policies of a proposal: the request, with the column that it left open.
 
-    `shares` are those of the records that have the most frequent value of each sensitive column.
+    `shares` are those of the records that have the most frequent value of each sensitive column. Where nobody
+    `says_who` is a person, policies are tried with a guess, which stays out of their documents.
     """
 
     request: ProposalRequest
     record_column: str
     declared: TablePrivacy | None
     shares: Mapping[str, float]
+    says_who: bool = True
 
 
 Compose = Callable[[Wanted, PolicyDraft, Variant], tuple[Policy, str]]
@@ -219,7 +221,8 @@ def _read_as(job: JobContext, request: ProposalRequest) -> _Read:
         sensitive = [column.facts.name for column in draft.columns if column.role is Role.SENSITIVE]
         shares = largest_shares(session, source, sensitive)
         read_doubts = doubts(session, source, looked_at, [column.facts.name for column in draft.columns])
-    return _Read(draft, person, Wanted(request, record, declared, shares), singled, chosen, read_doubts)
+    wanted = Wanted(request, record, declared, shares, not person.asked)
+    return _Read(draft, person, wanted, singled, chosen, read_doubts)
 
 
 def _check_method(request: ProposalRequest, draft: PolicyDraft) -> None:
@@ -273,6 +276,10 @@ def _person(draft: PolicyDraft, request: ProposalRequest) -> _Person:
     return _Person(facts.name, draft.repeating, text, _WHO)
 
 
+_READERS = (
+    "Nobody has said who gets the release: each k is tried as for readers under contract, and no risk is stated as "
+    "accepted. Name them as readers (--readers)."
+)
 _WHO = (
     "k counts people, and nothing tells who is one. Name the column that numbers them as person_column (--person), or "
     "say that every row is a different person (--rows-are-people)."
@@ -286,6 +293,8 @@ def _record_column(draft: PolicyDraft, person: str) -> str:
 
 
 def _decisions(draft: PolicyDraft, person: _Person, request: ProposalRequest, record: str) -> Iterator[str]:
+    if request.assumed and not (request.policy is not None and request.policy.documentation.context):
+        yield _READERS
     if person.asked:
         yield person.asked
     if request.recurs and not person.column:
@@ -384,7 +393,7 @@ def _listed(names: Sequence[str]) -> str:
 # --- the choice -----------------------------------------------------------------------------------------------------
 
 
-_BEYOND = "Its report says what several records of a person, or a value that is known, tell beyond."
+_BEYOND = "Its report says what a value that is known tells beyond."
 
 
 def _ranked(

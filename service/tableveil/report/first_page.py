@@ -42,7 +42,7 @@ def first_page(facts: PublicFacts, evidence: OwnerEvidence, situation: Situation
             "Singling out, linkability, inference",
             (standings(situation, release, evidence.joint, evidence.maker),),
         ),
-        Section("decide", "To be decided", tuple(_decisions(situation, evidence))),
+        Section("decide", "To be decided", tuple(_decisions(evidence))),
         Section(
             "rows",
             "The rows that readers get",
@@ -90,13 +90,10 @@ def _part(part: int, whole: int) -> str:
     return wording.share(part / whole if whole else 0.0)
 
 
-def _decisions(situation: Situation, evidence: OwnerEvidence) -> Iterator[Grid | Words]:
+def _decisions(evidence: OwnerEvidence) -> Iterator[Grid | Words]:
     release = evidence.release
     whom = "approver" if release.state == RELEASE_STATE_PENDING else "controller"
-    decisions = [
-        (_shortened(text), whom)
-        for text in undecided(situation, release, evidence.joint, evidence.refusals, evidence.maker)
-    ]
+    decisions = [(_shortened(text), whom) for text in undecided(release, evidence.refusals)]
     if decisions:
         more = len(decisions) - MOST_DECISIONS
         shown = (
@@ -105,6 +102,10 @@ def _decisions(situation: Situation, evidence: OwnerEvidence) -> Iterator[Grid |
         yield Grid("Besides the release itself", ("what", "by whom"), tuple(shown))
     else:
         yield Words(f"Nothing besides the release itself, by the {whom}: no warning asks for a decision.")
+    for one in release.policy.attributes:
+        if one.acknowledged:
+            why = f" Its reason: {stated(one.reason)}" if one.reason else " It states no reason."
+            yield Words(_shortened(f"The policy overrules the checks of {one.column}.{why}"))
     ranks = list(release.warning_ranks)
     looked, notes = (
         ranks.count(rank) for rank in (faults_pb2.WARNING_RANK_SHOULD_BE_LOOKED_AT, faults_pb2.WARNING_RANK_NOTE)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 
 from tableveil import wording
+from tableveil.privacy.accepted import highest_accepted, is_granted
 from tableveil.privacy.guarantees import SEVERAL_RECORDS
 from tableveil.report.model import Grid
 from tableveil.report.reached import reached
 from tableveil.report.threats import Situation
-from tableveil.report.words import INFERENCE, LINKABILITY, SINGLING_OUT, column_of, named, stated
+from tableveil.report.words import INFERENCE, LINKABILITY, SINGLING_OUT, column_of, named
 from tableveil.v1.release_service_pb2 import Exposure, Guarantee, JointClasses, Release
 from tableveil.wording.exposures import counted, following, unit
 from tableveil.wording.exposures import named as named_columns
@@ -37,20 +37,10 @@ def accepted(release: Release, maker: str) -> tuple[float, str]:
     The statement is the maker's, who submitted the policy: no law or standard set it.
     """
     policy = release.policy
-    if policy.documentation.risk_threshold:
-        whose = f"the policy of {wording.short(maker)}" if maker else "the policy"
-        return float(Decimal(policy.documentation.risk_threshold)), f"{whose} accepts"
+    stated = policy.documentation.risk_threshold
     shares = [Decimal(model.dominance.share) for model in policy.privacy_models if model.HasField("dominance")]
-    if shares:
-        return float(min(shares)), "dominance allows"
-    k = _k(release)
-    return (1 / k, f"k = {k} allows") if k else (0.0, "")
-
-
-def is_above(release: Release) -> bool:
-    """Whether somebody's risk is higher than the accepted one."""
-    most, words = accepted(release, "")
-    return bool(words) and release.risk_after.highest > most
+    most, words = highest_accepted(Decimal(stated) if stated else None, shares, _k(release))
+    return most, f"the policy of {wording.short(maker)} accepts" if stated and maker else words
 
 
 def _k(release: Release) -> int:
@@ -78,7 +68,7 @@ def _singling_out(situation: Situation, release: Release, maker: str) -> Standin
         )
     if not words:
         return SINGLING_OUT, UNMEASURED, f"{number} The policy states no threshold."
-    standing = ABOVE if is_above(release) else WITHIN
+    standing = ABOVE if after.highest > most else WITHIN
     if standing == WITHIN and follows:
         standing = f"{WITHIN} by quasi-identifiers; ABOVE it with {named_columns(follows[0].columns)}"
     return SINGLING_OUT, standing, f"{number} {words[0].upper()}{words[1:]} {wording.share(most)}."
@@ -127,15 +117,13 @@ def _inference(situation: Situation, release: Release) -> Standing:
         if one.column in situation.protected and one.HasField("after") and one.model in kinds
     ]
     sentences = [f"{named(kinds.values())}: reached {', '.join(figures)}."] if figures else []
-    worst = told_by_several(release)
-    if worst is not None:
-        sentences.append(worst.text)
-    standing = WITHIN if worst is None else worst.standing
+    standing, told = _told_by_several(release) or (WITHIN, "")
+    sentences += [told] * bool(told)
     if not situation.unprotected:
         return INFERENCE, standing, " ".join(sentences)
     left = ", ".join(situation.unprotected)
     sentences.append(f"No model looks at {left}.")
-    if alike := valued_alike(situation, release):
+    if alike := _valued_alike(situation, release):
         sentences.append(f"Everybody in some class has one value of {', '.join(alike)}.")
         return INFERENCE, ABOVE, " ".join(sentences)
     if standing == ABOVE:
@@ -144,7 +132,7 @@ def _inference(situation: Situation, release: Release) -> Standing:
     return INFERENCE, f"{first}{UNMEASURED} for {left}", " ".join(sentences)
 
 
-def valued_alike(situation: Situation, release: Release) -> list[str]:
+def _valued_alike(situation: Situation, release: Release) -> list[str]:
     """The sensitive columns without a model of which everybody in some class has one value."""
     lists = situation.facts.lists
     return [
@@ -156,40 +144,34 @@ def valued_alike(situation: Situation, release: Release) -> list[str]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class ToldBySeveral:
-    """How the likeliest value of somebody with several records stands, its column, and a sentence with its chance."""
-
-    column: str
-    standing: str
-    text: str
-
-
-def told_by_several(release: Release) -> ToldBySeveral | None:
-    """The worst that all records of a person tell together; None if they tell no more than one does.
+def _told_by_several(release: Release) -> tuple[str, str] | None:
+    """How the worst that all records of a person tell stands, and a sentence; None if they tell no more than one does.
 
     Models bound the chance of one record. It is above their threshold if they would not grant it one record; a model
     without a bound of a chance has none for several.
     """
     figures = [one for one in release.guarantees if one.model == SEVERAL_RECORDS and one.HasField("after")]
-    worst = max(figures, key=lambda one: (_severity(release, one), one.after), default=None)
+    order = [*_OF_SEVERAL]
+    worst = max(figures, key=lambda one: (order.index(_granted(release, one)), one.after), default=None)
     if worst is None:
         return None
     text = (
         f"Somebody who knows all quasi-identifiers of a person with several records can tell a value of {worst.column} "
         f"with a chance of up to {wording.share(worst.after)}: the models bound that of one record."
     )
-    return ToldBySeveral(worst.column, _OF_SEVERAL[_severity(release, worst)], text)
+    return _OF_SEVERAL[_granted(release, worst)], text
 
 
-_OF_SEVERAL = (WITHIN, f"{WITHIN} for one record, and {UNMEASURED} against one for several", ABOVE)
-"""How what several records tell may stand, the worst last."""
+_OF_SEVERAL: dict[bool | None, str] = {
+    True: WITHIN,
+    None: f"{WITHIN} for one record, and {UNMEASURED} against one for several",
+    False: ABOVE,
+}
+"""How what several records tell may stand, by whether models grant it; the worst last."""
 
 
-def _severity(release: Release, chance: Guarantee) -> int:
-    """The place in `_OF_SEVERAL`."""
-    likeliest = min((1 / ways for ways in _values_asked(release, chance.column)), default=None)
-    return 1 if likeliest is None else 2 * (chance.after > likeliest)
+def _granted(release: Release, chance: Guarantee) -> bool | None:
+    return is_granted(chance.after, _values_asked(release, chance.column))
 
 
 def _values_asked(release: Release, column: str) -> Iterator[float]:
@@ -200,33 +182,8 @@ def _values_asked(release: Release, column: str) -> Iterator[float]:
             yield float(getattr(model, kind).l)
 
 
-def undecided(
-    situation: Situation, release: Release, joint: JointClasses | None, refusals: Sequence[str], maker: str
-) -> Iterator[str]:
-    """Everything that is open about a release: refusals, all that stands above, warnings, overruled checks."""
+def undecided(release: Release, refusals: Sequence[str]) -> Iterator[str]:
+    """Everything that is open about a release; what stands above a threshold is among its warnings."""
     yield from refusals
-    most, words = accepted(release, maker)
-    highest = wording.share(release.risk_after.highest)
-    if is_above(release):
-        yield f"The highest risk is {highest}, and {words} {wording.share(most)}."
-    elif not release.policy.documentation.risk_threshold:
-        yield f"Whether a highest risk of {highest} is acceptable: the policy states no threshold."
-    follows = following(counted(release.exposures))
-    if words and not is_above(release) and follows and not any(" out values of " in text for text in release.warnings):
-        yield f"Whether what follows of {named_columns(follows[0].columns)} is acceptable (Singling out, above)."
-    if _linkability(release, joint)[1] == ABOVE:
-        yield "Whether what readers of the earlier releases learn together is acceptable (Linkability, above)."
-    worst = told_by_several(release)
-    if worst is not None and worst.standing != WITHIN:
-        yield f"Whether what all records of one person tell of {worst.column} is acceptable (Inference, above)."
-    if alike := valued_alike(situation, release):
-        columns = ", ".join(alike)
-        yield f"Whether it is acceptable that everybody in some class has one value of {columns}: no model looks."
-    for _, word, text in wording.ranked(release.warnings, release.warning_ranks):
-        if word == "must be decided":
-            yield text
+    yield from wording.undecided(release.policy, release.warnings, release.warning_ranks)
     yield from wording.matches(release)
-    for one in release.policy.attributes:
-        if one.acknowledged:
-            why = f" Its reason: {stated(one.reason)}" if one.reason else " It states no reason."
-            yield f"The policy overrules the checks of {one.column}.{why}"

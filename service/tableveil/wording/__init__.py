@@ -72,6 +72,35 @@ def ranked(texts: Sequence[str], ranks: Sequence[int]) -> Iterator[tuple[int, st
         )
 
 
+STATED = {
+    "purpose": "purpose",
+    "recipient": "recipient",
+    "legal_basis": "legal basis",
+    "risk_threshold": "highest risk that is accepted",
+}
+"""The statements that a release needs from a person, by their fields of a policy's documentation."""
+
+
+def undecided(policy: policy_pb2.Policy, texts: Sequence[str], ranks: Sequence[int]) -> list[str]:
+    """Everything that is open about a policy or its release: the warnings that must be decided, and what is unstated.
+
+    Proposals, checks, accounts, the console and reports show this. Figures above a threshold are among the warnings.
+    """
+    must = [text for rank, _, text in ranked(texts, ranks) if rank == faults_pb2.WARNING_RANK_MUST_BE_DECIDED]
+    return [*must, *unstated(policy)]
+
+
+def unstated(policy: policy_pb2.Policy) -> list[str]:
+    """A sentence about the statements that nobody has made, if there are such."""
+    missing = not_stated(policy)
+    return [f"Nobody has stated in documentation: {missing}."] if missing else []
+
+
+def not_stated(policy: policy_pb2.Policy) -> str:
+    """The statements that nobody has made."""
+    return ", ".join(name for field, name in STATED.items() if not getattr(policy.documentation, field))
+
+
 def matches(release: release_service_pb2.Release) -> list[str]:
     """Sentences about other releases of the same people, for a reader of both."""
     return [

@@ -9,6 +9,7 @@ from tableveil.backend import WarehouseSession
 from tableveil.disclosure.exposure import Determined, ExposureFindings, Following, exposed
 from tableveil.errors import Fault, InvalidError, Rank, Warned, must_decide, note, shortened
 from tableveil.policy import AttributePolicy, ReleaseContext, Role
+from tableveil.privacy.accepted import accepted_by
 from tableveil.privacy.exposure.found import Exposure
 from tableveil.release.plan import ReleasePlan
 
@@ -113,14 +114,15 @@ def _refused(plan: ReleasePlan, attribute: AttributePolicy, one: Following, leas
 
 
 def _rules_out(plan: ReleasePlan, one: Following, least: int) -> Warned:
-    """The warning of people among few; without a k, nobody asked that they are not."""
+    """The warning of people among few; under a policy without a threshold of risk, nobody asked that they are not."""
     columns = _names([attribute.column for attribute in one.columns])
     rule = "rules" if len(one.knows) == 1 else "rule"
     text = (
         f"A person's exact {_names(one.knows)} {rule} out values of {columns}: who knows {_them(one)} has "
         f"{_few(plan, one)} among fewer than {least}."
     )
-    if plan.policy.k is None:
+    _, words = accepted_by(plan.policy)
+    if not words:
         return Warned(text, count_of=one.few, field=one.columns[0].column)
     return must_decide(
         f"{text} Coarser values of {columns} end it, or leaving out these {one.few:,} ({one.few / one.total:.1%}).",

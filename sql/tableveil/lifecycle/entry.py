@@ -13,8 +13,10 @@ import numpy as np
 
 from tableveil.backend import Ledger, WarehouseSession
 from tableveil.dictionary import AggregatedDictionary, Dictionary
+from tableveil.errors import by_rank
 from tableveil.lifecycle.evidence import Evidence
 from tableveil.policy import Policy, PrivacyModel
+from tableveil.privacy.accepted import above
 from tableveil.release.plan import ReleasePlan
 from tableveil.release.suppressed import suppressed_labels
 from tableveil.risk import ProsecutorRisk, prosecutor_risk
@@ -39,8 +41,11 @@ def release_of(
 ) -> Release:
     """The ledger's entry of a written plan."""
     target, solution = plan.policy.release, evidence.solution
+    risk_after = solution.risk_after or risk_by_size
+    too_high = above(plan.policy, risk_after.highest, solution.guarantees)
+    figures = {figure.name: getattr(solution, figure.name) for figure in fields(MethodFigures)}
     return Release(
-        **{figure.name: getattr(solution, figure.name) for figure in fields(MethodFigures)},
+        **figures | {"warnings": by_rank((*solution.warnings, *too_high))},
         number=number,
         job=evidence.job,
         created_at=jobs.now(),
@@ -58,7 +63,7 @@ def release_of(
         attributes=tuple(attributes_of(plan, solution.parts, solution.losses, distinct_after)),
         objects=objects,
         risk_before=solution.risk_before or prosecutor_risk(solution.sizes_before, plan.policy.risk_thresholds),
-        risk_after=solution.risk_after or risk_by_size,
+        risk_after=risk_after,
         risk_by_size=risk_by_size,
         seconds=evidence.elapsed(),
         phase_seconds=evidence.phases(),

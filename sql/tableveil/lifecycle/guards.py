@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 
 from tableveil.backend import Ledger, Visibility, WarehouseSession, folded
-from tableveil.errors import Fault, GuardedError, Rank, rank_of, shortened
+from tableveil.errors import Fault, GuardedError, shortened, undecided
 from tableveil.policy import Guard, IfExists, ReleaseGuards, ReleaseTarget
 from tableveil.policy.guards import FIELD
 from tableveil.state.release_attributes import ATTRIBUTES, AttributeResult
@@ -51,12 +51,9 @@ def check_guards(
 
 def check_decided(target: ReleaseTarget, warnings: Iterable[str]) -> None:
     """Raises `GuardedError` if the policy holds back what must be decided, and one of the warnings must be."""
-    undecided = [text for text in warnings if rank_of(text) is Rank.MUST_BE_DECIDED]
-    if target.guards.hold_undecided and undecided:
+    if target.guards.hold_undecided and (held := undecided(warnings)):
         hint = "Change the policy; or release it without this guard, once somebody has decided."
-        faults = [
-            Fault(f"{FIELD}.hold_undecided", text.rstrip("."), "nothing to be decided", hint) for text in undecided
-        ]
+        faults = [Fault(f"{FIELD}.hold_undecided", text.rstrip("."), "nothing to be decided", hint) for text in held]
         raise GuardedError.about("UNDECIDED", "warnings that must be decided hold the release back", faults)
 
 

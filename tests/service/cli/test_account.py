@@ -26,6 +26,7 @@ Result
   records     100,000, of which 96,321 released
   suppressed  3,679 (3.68 %); the policy allows 5 %
   classes     5,432
+  not stated  purpose, recipient, legal basis, highest risk that is accepted
 
 Attributes
   quasi-identifier  level                       loss  distinct values  hierarchy

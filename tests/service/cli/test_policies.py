@@ -243,8 +243,11 @@ def test_submit_tells_faults_as_json(documents: Documents, service: FakeService,
     assert len(document["failure"]["faults"]) == 4
 
 
+UNSTATED = "Nobody has stated in documentation: purpose, recipient, legal basis, highest risk that is accepted."
+
+
 def test_a_policy_with_no_faults(run: Run, file: str) -> None:
-    assert run("check-policy", file).stdout == "Nothing is wrong with the policy.\n"
+    assert run("check-policy", file).stdout == f"Nothing is wrong with the policy.\n{UNSTATED}\n"
 
 
 def test_warnings_do_not_make_a_policy_invalid(run: Run, documents: Documents, service: FakeService, file: str) -> None:
@@ -252,9 +255,9 @@ def test_warnings_do_not_make_a_policy_invalid(run: Run, documents: Documents, s
     result = run("check-policy", file)
     assert result.exit_code == 0
     first = [f"should be looked at: Number {number}." for number in range(5)]
-    assert result.stdout.splitlines()[1:] == [*first, "2 more, none more severe: --all shows them"]
+    assert result.stdout.splitlines()[1:] == [*first, "2 more, none more severe: --all shows them", UNSTATED]
     whole = run("check-policy", file, "--all").stdout.splitlines()[1:]
-    assert whole == [*first, "should be looked at: Number 5.", "should be looked at: The last one."]
+    assert whole == [*first, "should be looked at: Number 5.", "should be looked at: The last one.", UNSTATED]
     (document,) = documents("check-policy", file)
     assert document["warnings"] == service.warnings
     assert document["warning_ranks"] == ["WARNING_RANK_SHOULD_BE_LOOKED_AT"] * 7

@@ -130,9 +130,7 @@ def test_a_table_of_any_name_makes_files_in_the_directory(run: Run, tmp_path: Pa
 
 def test_what_it_asks_for(run: Run, service: FakeService, tmp_path: Path) -> None:
     run("propose", "clinic.visits")
-    assert asked(service) == v1.ProposalRequest(
-        table=policy_pb2.TableReference(schema="clinic", table="visits"), readers=v1.READERS_CONTRACT
-    )
+    assert asked(service) == v1.ProposalRequest(table=policy_pb2.TableReference(schema="clinic", table="visits"))
     service.requests.clear()
     said = ["--readers", "public", "--recurs", "--keep", "sex", "--keep", "zip=2", "--keep", "a=b", "--leave-out", "c"]
     run("propose", "v", *said, "--person", "patient", "--record", "nr", "--seconds", "12.5", "--acknowledge", "x")

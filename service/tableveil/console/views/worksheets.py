@@ -18,7 +18,7 @@ from tableveil.convert.enums import READERS as DOMAIN_READERS
 from tableveil.convert.proposals import document_readers, set_k
 from tableveil.convert.warnings import ranks_to_proto
 from tableveil.document import read_policy, to_yaml
-from tableveil.errors import Checked, InvalidError, Rank, TableveilError, shortened
+from tableveil.errors import Checked, InvalidError, TableveilError, shortened
 from tableveil.pages import Line, lines
 from tableveil.report.words import column_of, columns_of_lists, promise
 from tableveil.statements.render import create_statement
@@ -434,7 +434,6 @@ def _release(visit: Visit, kept: Worksheet, error: TableveilError | None = None)
     name = target.name or f"{kept.table.table}_released"
     checked = visit.client.checked(kept.policy) if _is_answered(kept) else Checked()
     tried = visit.client.get_result(proposal_service_pb2.Proposal, kept.proposal).alternatives if kept.proposal else []
-    must = [one for one in checked.warnings if one.rank is Rank.MUST_BE_DECIDED]
     return visit.page(
         "release_worksheet.html",
         200 if error is None else status_of(error),
@@ -450,6 +449,7 @@ def _release(visit: Visit, kept: Worksheet, error: TableveilError | None = None)
             name.lower(): getattr(kept.policy.documentation, field) or terms.NOT_STATED
             for field, name in terms.REPORTED.items()
         },
-        open=list(dict.fromkeys((*must, *terms.open_to_decide(kept.policy, kept.request.readers, tried)))),
+        open=terms.open_to_decide(kept.policy, checked, tried),
+        is_tried=any(terms.equal(one, kept.policy) for one in tried),
         faults=placed(error, _RELEASED),
     )

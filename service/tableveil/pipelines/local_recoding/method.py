@@ -114,7 +114,7 @@ class LocalRecodingMethod(Method[Counted]):
             warnings=by_rank(
                 (
                     *_warnings(plan, own, problem, partition, ended),
-                    *people_warnings(counts.policy, facts, released, reached, pool),
+                    *people_warnings(counts.policy, facts, released, pool),
                 )
             ),
             risk_before=risk_before,
