@@ -19,6 +19,9 @@ AS_A_WHOLE = 0.5
 SOME = 0.05
 """From this share of the people on, it should be looked at that a column finds them."""
 
+MOST_NAMED = 3
+"""A warning names so many columns; the table of exposures has all."""
+
 HIDING = "columns that do not give away what the labels hide"
 
 
@@ -28,6 +31,12 @@ class Measured:
 
     exposures: tuple[Exposure, ...]
     warnings: tuple[str, ...]
+
+    @property
+    def nearly_names(self) -> frozenset[str]:
+        """The columns with a value that finds most rows by itself."""
+        counts = (one for one in self.exposures if len(one.columns) == 1 and not one.knows)
+        return frozenset(one.columns[0] for one in counts if one.found and one.found >= AS_A_WHOLE * one.total)
 
 
 def check_exposure(session: WarehouseSession, plan: ReleasePlan) -> Measured:
@@ -149,26 +158,47 @@ def _field(plan: ReleasePlan, attribute: AttributePolicy) -> str:
 
 
 def _found(plan: ReleasePlan, exposure: ExposureFindings) -> Iterator[Warned]:
-    """Whom readers find who know values: where people repeat, people are counted."""
-    public = plan.policy.documentation.context is ReleaseContext.PUBLIC
+    """One warning of whom readers find who know values, by the column that finds most; the table has the others.
+
+    Where people repeat, people are counted.
+    """
     counts = [one for one in exposure.counts if one.counts_people == plan.repeating and one.found]
+    singly = sorted((one for one in counts if len(one.columns) == 1), key=lambda one: -one.found)
     unit = "people" if plan.repeating else "rows"
-    for one in counts:
-        told = f"finds {one.found:,} of {one.total:,} {unit} by their labels"
-        if len(one.columns) == 1:
-            name = shortened(one.columns[0])
-            if one.found >= AS_A_WHOLE * one.total:
-                text = (
-                    f"A value of {name} is nearly a name: somebody who knows a person's {told}. Round it, or make "
-                    "sure that no reader can look it up."
-                )
-                rank = Rank.MUST_BE_DECIDED if public else Rank.SHOULD_BE_LOOKED_AT
-            else:
-                text = f"Somebody who knows a person's {name} {told}."
-                rank = Rank.SHOULD_BE_LOOKED_AT if one.found >= SOME * one.total else Rank.NOTE
-            yield Warned(text, rank, one.found, one.columns[0])
-        elif one.columns:
-            yield note(f"Somebody who knows all released values of a person {told}.", one.found)
+    names = [one for one in singly if one.found >= AS_A_WHOLE * one.total]
+    some = [one for one in singly if one.found >= SOME * one.total]
+    if names:
+        text = (
+            f"{'A value' if len(names) == 1 else 'Values'} of {_names([one.columns[0] for one in names][:MOST_NAMED])} "
+            f"{_more(names)}{'is nearly a name' if len(names) == 1 else 'are nearly names'}: somebody who knows a "
+            f"person's finds {names[0].found:,} of {names[0].total:,} {unit} by their labels"
+            f"{_also(some[len(names) :])}. Round {'it' if len(names) == 1 else 'them'}, or make sure that no reader "
+            f"can look {'it' if len(names) == 1 else 'them'} up."
+        )
+        public = plan.policy.documentation.context is ReleaseContext.PUBLIC
+        rank = Rank.MUST_BE_DECIDED if public else Rank.SHOULD_BE_LOOKED_AT
+        yield Warned(text, rank, names[0].found, names[0].columns[0])
+    elif some:
+        first = some[0]
+        text = (
+            f"Somebody who knows a person's {shortened(first.columns[0])} finds {first.found:,} of {first.total:,} "
+            f"{unit} by their labels{_also(some[1:])}."
+        )
+        yield Warned(text, Rank.SHOULD_BE_LOOKED_AT, first.found, first.columns[0])
+    elif counts and (most := counts[-1]).columns:
+        knows = shortened(most.columns[0]) if len(most.columns) == 1 else "released values"
+        told = f"finds {most.found:,} of {most.total:,} {unit} by their labels"
+        yield note(f"Somebody who knows a person's {knows} {told}.", most.found)
+
+
+def _also(others: Sequence[Exposure]) -> str:
+    told = [f"{shortened(one.columns[0])} finds {one.found:,}" for one in others[:MOST_NAMED]]
+    return "".join(f"; {one}" for one in told)
+
+
+def _more(names: Sequence[Exposure]) -> str:
+    left = len(names) - MOST_NAMED
+    return f"and {left} more columns " if left > 0 else ""
 
 
 def _unmeasured(plan: ReleasePlan) -> Measured:

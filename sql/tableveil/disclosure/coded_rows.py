@@ -24,7 +24,7 @@ from tableveil.counting.base import code_type
 from tableveil.policy import AttributePolicy
 from tableveil.release.plan import ReleasePlan
 
-ROWS = "effective_rows"
+ROWS = "exposure_rows"
 """A row per record: `class`, own values `q<j>`, and numbers `v<i>` of the values of columns.
 
 Records of a warehouse that are alike are one row, and `n` is their number. Where people have several records, `w` is
@@ -99,7 +99,7 @@ def _stage(rows: WarehouseSession, query: exp.Select, class_type: str) -> tuple[
         columns = [column(name) for name in names]
         counted = exp.select(*columns, alias(exp.Count(this=exp.Star()), "n")).from_(from_rows)
         counted = counted.group_by(*(each.copy() for each in columns))
-        names, from_rows, records = [*names, "n"], collected(rows, "effective_collected", counted), "sum(n)::BIGINT"
+        names, from_rows, records = [*names, "n"], collected(rows, "exposure_collected", counted), "sum(n)::BIGINT"
     class_: exp.Expr = column("class")
     if rows.traits.collects and class_type == HASHED:
         # Hashes of another engine may be below 0.
@@ -117,16 +117,16 @@ def _numbered(session: Session, plan: ReleasePlan, measured: Sequence[AttributeP
     numbers = session.row(exp.select(*(exp.ApproxDistinct(this=value.copy()) for value in hashes)).from_(rows))
     counted = []
     for i, (value, values) in enumerate(zip(hashes, numbers, strict=True)):
-        codes = f"effective_codes_{i}" if values <= MOST_CODED else None
+        codes = f"exposure_codes_{i}" if values <= MOST_CODED else None
         if codes is not None:
             distinct = render(exp.select(alias(value, "hashed")).distinct().from_(rows.copy()))
-            read_hashes = session.stage("effective_hashes", distinct)
+            read_hashes = session.stage("exposure_hashes", distinct)
             session.stage(
                 codes,
                 f"SELECT hashed, (row_number() OVER (ORDER BY hashed) - 1)::{code_type(read_hashes)} AS code "
-                "FROM effective_hashes",
+                "FROM exposure_hashes",
             )
-            session.execute("DROP TABLE temp.main.effective_hashes")
+            session.execute("DROP TABLE temp.main.exposure_hashes")
         counted.append(CountedColumn(f"v{i}", codes))
     return tuple(counted)
 

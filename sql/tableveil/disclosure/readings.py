@@ -143,7 +143,7 @@ def read_column(
     query = exp.select(alias(row_hash(value), "hashed"), alias(value.copy(), "value")).distinct()
     query = query.from_(plan.source.table("source"))
     coded, stands = loaded.counted.columns[i].codes, pa.table({"stands": loaded.different(i)})
-    rows_ = "effective_values"
+    rows_ = "exposure_values"
     with session.relation("wanted_values", stands):
         if coded is None and not rows.traits.collects and not loaded.all_rows:
             query = query.where(exp.In(this=row_hash(value.copy()), query=exp.select("stands").from_("wanted_values")))

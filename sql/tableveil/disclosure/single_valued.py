@@ -18,10 +18,13 @@ _ENDS = {"min": exp.Min, "max": exp.Max}
 """Values are all alike if both ends are equal."""
 
 
-def single_valued(session: WarehouseSession, plan: ReleasePlan, rows: exp.Table) -> Iterator[Warned]:
+def single_valued(
+    session: WarehouseSession, plan: ReleasePlan, rows: exp.Table, nearly_names: frozenset[str]
+) -> Iterator[Warned]:
     """Warnings about sensitive columns that no model names: how many released classes have a single value.
 
-    It reads the tables of `spread_table` for rows that have to be collected.
+    No model is advised for columns that are `nearly_names` and have no such class: all of their values differ. It reads
+    the tables of `spread_table` for rows that have to be collected.
     """
     for attribute in plan.policy.unprotected:
         if attribute.listed_elements is not None:
@@ -49,7 +52,7 @@ def single_valued(session: WarehouseSession, plan: ReleasePlan, rows: exp.Table)
         of_single = exp.Filter(this=exp.Sum(this=column("n")), expression=exp.Where(this=alike.copy()))
         counts = (exp.CountIf(this=alike), exp.Count(this=exp.Star()), of_single)
         single, classes, records = session.embedded.row(exp.select(*counts).from_(by_class.subquery("classes")))
-        if classes:
+        if single or (classes and attribute.column not in nearly_names):
             yield _single_valued(plan, attribute, single, classes, int(records or 0))
 
 

@@ -115,8 +115,14 @@ def _planned(
 ) -> _Planned:
     if session.most_collected is not None:
         check_spreads_collectible(session, plan)
-    plan.recoding.stage(session, plan)
-    return _Planned(plan, evidence, check_exposure(session, plan), verifying)
+    try:
+        plan.recoding.stage(session, plan)
+        measured = check_exposure(session, plan)
+    except InternalError:
+        # A table or column that went meanwhile is a change of the source, not a defect.
+        _check_unchanged(session, plan, evidence)
+        raise
+    return _Planned(plan, evidence, measured, verifying)
 
 
 def _publish(
@@ -315,7 +321,7 @@ def _foreseen(session: WarehouseSession, planned: _Planned) -> Release:
     }
     unwritten = note("No row was written or verified in the warehouse: the figures are those of the search.")
     write.collect_spreads(session, plan)
-    single = single_valued(session, plan, public(plan, plan.policy.release.name))
+    single = single_valued(session, plan, public(plan, plan.policy.release.name), measured.nearly_names)
     more = (*measured.warnings, *single, unwritten)
     evidence = planned.evidence.with_more(warnings=more, exposures=measured.exposures)
     return release_of(session, plan, evidence, 0, (), risk, distinct_after)
@@ -330,7 +336,7 @@ def _written(
     """
     plan, measured = planned.plan, planned.measured
     made = write_objects(session, plan, number, known_as)
-    single = single_valued(session, plan, public(plan, made.objects[0].name))
+    single = single_valued(session, plan, public(plan, made.objects[0].name), measured.nearly_names)
     if plan.policy.person_column is not None and not plan.policy.no_person_digests:
         rows = people_with_classes(session, plan, plan.policy.person_column)
         persons.remember(session.ledger, number, rows, of_records=bool(plan.policy.record_column))

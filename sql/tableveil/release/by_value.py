@@ -34,7 +34,7 @@ from tableveil.release.plan import (
 SUPPRESSED = "suppressed_classes"
 
 _CLASSES = "numbered_classes"
-_KEPT = "effective_kept"
+_KEPT = "exposure_kept"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
