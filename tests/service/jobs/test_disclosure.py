@@ -199,7 +199,7 @@ def test_a_single_class_of_one_value_is_not_none(database: Database, session: Se
 
 
 def test_a_column_of_several_values_in_each_class_is_a_note(database: Database, session: Session, run: Run) -> None:
-    session.execute("CREATE OR REPLACE TABLE people AS SELECT i // 2 AS zip, i % 2 AS illness FROM range(400) r(i)")
+    session.execute("CREATE OR REPLACE TABLE people AS SELECT i // 4 AS zip, i % 2 AS illness FROM range(400) r(i)")
     zips = InlineLevels(tuple((str(number), "*") for number in range(200)))
     attributes = (
         AttributePolicy("zip", Role.QUASI_IDENTIFIER, zips, maximum_level=0),
