@@ -84,7 +84,7 @@ def _members(value: str) -> list[str]:
         return _folded([value])
     try:
         members = json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return _folded([value])
     return _folded(str(member) for member in members if member is not None)
 

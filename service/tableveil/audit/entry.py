@@ -90,13 +90,13 @@ def read_line(line: bytes) -> AuditEntry:
     """The entry in a whole line; `ValueError` if it is none."""
     if not line.endswith(b"\n"):
         raise ValueError("it has no end")
-    fields = json.loads(line)
     try:
+        fields = json.loads(line)
         del fields["previous"]
         at = datetime.fromisoformat(fields.pop("time")).astimezone(UTC).replace(tzinfo=None)
         event, resources = AuditEvent(fields.pop("event")), tuple(fields.pop("resources"))
         return replace(AuditEntry(at, event, resources=resources), **fields)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise ValueError("it is no entry") from error
 
 

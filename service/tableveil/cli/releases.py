@@ -256,8 +256,8 @@ def _of_release(release: release_service_pb2.Release, asked: _Parts) -> Renderab
     "--format",
     "format_name",
     type=click.Choice([known.value for known in ExportFormat]),
-    help="parquet: a directory with a file per object. duckdb: a fresh database file. "
-    "Default: duckdb if the output ends in .duckdb, .ddb or .db, else parquet.",
+    help="parquet: a directory with a file per object. csv: the same, where spreadsheets take no text for a formula. "
+    "duckdb: a fresh database file. Default: duckdb if the output ends in .duckdb, .ddb or .db, else parquet.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace an earlier export of the same format.")
 @DATABASE

@@ -200,23 +200,20 @@ def risk(session: CommandSession, asked: _Asked, records: Path | None, overwrite
 def _write_records(session: CommandSession, name: str, path: Path, overwrite: bool) -> None:
     # They take longer to load than most commands run.
     import pyarrow
-    import pyarrow.csv
     import pyarrow.parquet
 
-    from tableveil.cli.spreadsheets import without_formulas
+    from tableveil.client.spreadsheets import write_csv
 
-    as_csv = path.suffix.lower() == ".csv"
-    kind = pyarrow.csv.CSVWriter if as_csv else pyarrow.parquet.ParquetWriter
     try:
         with whole_file(path, "records", overwrite) as partial, session.client.read_record_risks(name) as reader:
-            empty = pyarrow.RecordBatch.from_pylist([], reader.schema)
-            schema = without_formulas(empty).schema if as_csv else reader.schema
-            with kind(partial, schema) as writer:
-                for batch in reader:
-                    writer.write_batch(without_formulas(batch) if as_csv else batch)
+            if path.suffix.lower() == ".csv":
+                write_csv(reader, partial)
+            else:
+                with pyarrow.parquet.ParquetWriter(partial, reader.schema) as writer:
+                    for batch in reader:
+                        writer.write_batch(batch)
     except pyarrow.ArrowException as error:
-        # CSV cannot hold every type, such as BLOB.
-        message = f"cannot write {shortened(str(path))}: a column's type does not go into such a file; try .parquet"
+        message = f"cannot write {shortened(str(path))}: a column's type does not go into such a file; try .csv"
         raise InternalError("WRITE_FAILED", message) from error
 
 

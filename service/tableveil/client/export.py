@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from tableveil.answers import MACROS
 from tableveil.backend import catalog, file_name, identifier, read_only, render
 from tableveil.client.formats import ExportFormat
+from tableveil.client.spreadsheets import write_csv
 from tableveil.errors import ConflictError, InternalError, InvalidError, TableveilError, shortened
 
 _PARTIAL = ".partial"
@@ -50,10 +51,10 @@ def export_objects(
     try:
         with _staging(path) as staging:
             content = staging / "content"
-            if export_format is ExportFormat.PARQUET:
-                files = _write_parquet(names, read, content)
-            else:
+            if export_format is ExportFormat.DUCKDB:
                 files = _write_duckdb(names, read, content, staging / "spill")
+            else:
+                files = _write_files(names, read, content, export_format)
             _require_free(path, export_format, overwrite)
             if path.is_dir():
                 path.rename(staging / "former")
@@ -66,14 +67,20 @@ def export_objects(
     return [path / file for file in files] or [path]
 
 
-def _write_parquet(names: Sequence[str], read: Read, target: Path) -> list[str]:
+def _write_files(names: Sequence[str], read: Read, target: Path, export_format: ExportFormat) -> list[str]:
     target.mkdir()
-    files = [f"{file_name(name)}.parquet" for name in names]
+    files = [f"{file_name(name)}.{export_format}" for name in names]
+    write = _write_parquet if export_format is ExportFormat.PARQUET else write_csv
     for name, file in zip(names, files, strict=True):
-        with read(name) as reader, pq.ParquetWriter(target / file, reader.schema, compression="zstd") as writer:
-            for chunk in _chunks(reader):
-                writer.write_table(chunk)
+        with read(name) as reader:
+            write(reader, target / file)
     return files
+
+
+def _write_parquet(reader: pa.RecordBatchReader, path: Path) -> None:
+    with pq.ParquetWriter(path, reader.schema, compression="zstd") as writer:
+        for chunk in _chunks(reader):
+            writer.write_table(chunk)
 
 
 def _write_duckdb(names: Sequence[str], read: Read, target: Path, spill: Path) -> list[str]:
@@ -158,11 +165,11 @@ def _require_free(path: Path, export_format: ExportFormat, overwrite: bool) -> N
         return
     if not overwrite:
         raise _in_the_way("PATH_EXISTS", path, "nothing there", "Choose another path, or --overwrite it.")
-    if export_format is ExportFormat.PARQUET:
-        if path.is_symlink() or not path.is_dir() or any(file.suffix != ".parquet" for file in path.iterdir()):
-            raise _in_the_way("PATH_NOT_AN_EXPORT", path, "a directory that holds nothing but Parquet files")
-    elif path.is_symlink() or not path.is_file() or not _is_closed_export(path):
-        raise _in_the_way("PATH_NOT_AN_EXPORT", path, "a DuckDB file that nobody has open and no server works with")
+    if export_format is ExportFormat.DUCKDB:
+        if path.is_symlink() or not path.is_file() or not _is_closed_export(path):
+            raise _in_the_way("PATH_NOT_AN_EXPORT", path, "a DuckDB file that nobody has open and no server works with")
+    elif path.is_symlink() or not path.is_dir() or any(file.suffix != f".{export_format}" for file in path.iterdir()):
+        raise _in_the_way("PATH_NOT_AN_EXPORT", path, f"a directory that holds nothing but {export_format} files")
 
 
 def _is_closed_export(path: Path) -> bool:

@@ -13,3 +13,6 @@ class ExportFormat(StrEnum):
 
     DUCKDB = "duckdb"
     """A fresh database file with one table per object."""
+
+    CSV = "csv"
+    """A directory with one file per object, for spreadsheets and R, without types."""

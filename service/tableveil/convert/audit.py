@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, timedelta
+from datetime import timedelta
 
 from tableveil.audit import Head
 from tableveil.convert.enums import EnumMap
-from tableveil.convert.times import timestamp
+from tableveil.convert.times import moment, timestamp
 from tableveil.state.audit_entries import AuditEntry, AuditEvent, AuditFilter
 from tableveil.v1 import audit_service_pb2 as v1
 
@@ -15,7 +15,7 @@ AUDIT_EVENTS = EnumMap(v1.AuditEvent, AuditEvent)
 
 def audit_filter_from_proto(request: v1.ListAuditEntriesRequest) -> AuditFilter:
     """The wanted entries."""
-    since = request.since.ToDatetime(UTC).replace(tzinfo=None) if request.HasField("since") else None
+    since = moment("since", request.since) if request.HasField("since") else None
     return AuditFilter(request.principal, request.method, request.code, since)
 
 

@@ -8,6 +8,8 @@ from typing import overload
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from tableveil.errors import InvalidError
+
 
 def timestamp(moment: datetime | None) -> Timestamp | None:
     """The message for a moment, or None, which leaves a field unset."""
@@ -16,6 +18,15 @@ def timestamp(moment: datetime | None) -> Timestamp | None:
     message = Timestamp()
     message.FromDatetime(moment)
     return message
+
+
+def moment(field: str, message: Timestamp) -> datetime:
+    """The moment of a field; `InvalidError` if no clock shows it."""
+    try:
+        return message.ToDatetime()
+    except (ValueError, OverflowError):
+        actual, expected = "no moment", "seconds from the year 1 to 9999, and nanoseconds from 0 to 999999999"
+        raise InvalidError.of("FILTER_INVALID", field, actual, expected) from None
 
 
 @overload

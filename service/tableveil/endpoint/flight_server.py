@@ -90,7 +90,7 @@ class BoundStatement:
             query, parameters = json.loads(handle)
             if isinstance(query, str) and (parameters is None or isinstance(parameters, str)):
                 return cls(query, parameters)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, RecursionError):
             pass
         raise InvalidError.of("HANDLE_INVALID", "handle", "bytes that are no handle", "a handle of this endpoint")
 

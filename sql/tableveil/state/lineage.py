@@ -120,7 +120,7 @@ def _read(path: Path) -> dict[str, dict[str, object]]:
     """The marks by database: several may take turns under one name, each known by its key."""
     try:
         marks = json.loads(_marker(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return marks if isinstance(marks, dict) else {}
 

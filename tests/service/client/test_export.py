@@ -85,6 +85,19 @@ def test_a_directory_of_parquet(client: Client, service: FakeService, tmp_path: 
             assert connection.read_parquet(str(file)).to_arrow_table() == table
 
 
+def test_a_directory_of_csv(client: Client, service: FakeService, tmp_path: Path) -> None:
+    expected, path = serve(service, HOSTILE), tmp_path / "out"
+    files = client.export("releases/3", path, ExportFormat.CSV)
+    assert [file.suffix for file in files] == [".csv"] * 4
+    with duckdb.connect() as connection:
+        for file, table in zip(files, expected.values(), strict=True):
+            assert connection.read_csv(str(file), header=True).fetchall() == [
+                tuple(row.values()) for row in table.to_pylist()
+            ]
+    client.export("3", path, ExportFormat.CSV, overwrite=True)
+    refused(client, path, PARQUET)
+
+
 def test_a_path_may_be_called_anything(client: Client, service: FakeService, tmp_path: Path) -> None:
     serve(service)
     for export_format in ExportFormat:

@@ -152,12 +152,12 @@ class ReleaseVerbs(Connection):
         export_format: ExportFormat = ExportFormat.PARQUET,
         overwrite: bool = False,
     ) -> list[Path]:
-        """Writes all public objects of the release to files: a directory of Parquet, or a fresh DuckDB database.
+        """Writes all public objects of the release to files: a directory of Parquet or CSV, or a fresh DuckDB file.
 
         `path` exists only once everything is written.
 
         Returns:
-            The Parquet files in the order of the release's objects, or the database.
+            The files in the order of the release's objects, or the database.
 
         Raises:
             ConflictError: `path` exists, and `overwrite` is false or it is no such export.
