@@ -45,8 +45,6 @@ def review(session: CommandSession, release: str) -> None:
     if answer.policy.repeat_reason:
         said = wording.printable(" ".join(answer.policy.repeat_reason.split()))
         parts += [Text(""), Text(f"Reason to release these people again: {said}")]
-    if others := answer.policy.other_people:
-        parts += [Text(""), Text(f"Stated, and not counted: {', '.join(others)} are of other people.")]
     output.show(Group(*parts))
 
 

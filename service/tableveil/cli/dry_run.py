@@ -47,6 +47,7 @@ def _privacy(made: DryRun) -> RenderableType:
 
 
 def account_of(made: DryRun, everything: bool) -> RenderableType:
+    """The account of the release that would be made."""
     title = Text(made.name, style="bold green")
     title.append(f"  {wording.table_name(made.release.source)}, nothing was released", style="not bold default")
     refusals = [Text(wording.printable(text), style="yellow") for text in made.refusals]

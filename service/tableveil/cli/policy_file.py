@@ -111,7 +111,9 @@ def policy_argument(function: Callable[..., None]) -> Callable[..., None]:
         if repeat_reason is not None:
             stated_source.append(("repeat_reason", json.dumps(repeat_reason)))
         if other_people:
-            stated_source.append(("other_people", json.dumps([resource_name(RELEASES, name) for name in other_people])))
+            stated_source.append(
+                ("other_people", json.dumps([resource_name(RELEASES, name, "other_people") for name in other_people]))
+            )
         function(policy=PolicyFile(policy, (*stated_source, *fields)), **options)
 
     return run

@@ -19,7 +19,7 @@ SCHEMA_RULES = "schemaRules"
 TARGETS = "targets"
 
 
-def resource_name(collection: str, text: str) -> str:
+def resource_name(collection: str, text: str, field: str = "name") -> str:
     """The full name of the resource: `3` and `jobs/3` both become `jobs/3`.
 
     Raises:
@@ -29,7 +29,7 @@ def resource_name(collection: str, text: str) -> str:
     # Digits of other scripts are digits to Python, but not to the service.
     if prefix in ("", collection) and number.isascii() and number.isdigit():
         return f"{collection}/{int(number)}"
-    raise InvalidError.of("NAME_INVALID", "name", shortened(text), f"`{collection}/` and a number, or the number alone")
+    raise InvalidError.of("NAME_INVALID", field, shortened(text), f"`{collection}/` and a number, or the number alone")
 
 
 def full_name(collection: str, text: str) -> str:

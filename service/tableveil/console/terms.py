@@ -38,7 +38,7 @@ NOT_STATED = "not stated"
 REPORTED = {"purpose": "Purpose", "recipient": "Recipient", "legal_basis": "Legal basis"}
 """Texts of the report that the console asks for."""
 
-_OWN = ("release", "documentation", "repeat_reason")
+_OWN = ("release", "documentation", "repeat_reason", "other_people")
 """The fields of a worksheet's policy that no trial is about."""
 
 _WORDED = {"source", "source_query", "attributes", "privacy_models", "person_column", "rows_are_people", *_OWN}
@@ -74,6 +74,7 @@ def chosen(current: policy_pb2.Policy, tried: policy_pb2.Policy) -> policy_pb2.P
     policy.CopyFrom(tried)
     policy.documentation.MergeFrom(current.documentation)
     policy.repeat_reason = current.repeat_reason
+    policy.other_people[:] = current.other_people
     if current.release.name:
         left_behind = tried.release.left_behind
         policy.release.CopyFrom(current.release)

@@ -10,7 +10,7 @@ from tableveil.report.facts import PublicFacts
 from tableveil.report.made_up import made_up_rows
 from tableveil.report.model import Blanks, Grid, Section, SideBySide, Terms, Words
 from tableveil.report.owner_evidence import OwnerEvidence, ReleaseBeside
-from tableveil.report.standing import standings, undecided
+from tableveil.report.standing import others_stated, standings, undecided
 from tableveil.report.threats import Situation
 from tableveil.report.words import CONTEXTS, stated
 from tableveil.v1 import faults_pb2
@@ -106,6 +106,7 @@ def _decisions(evidence: OwnerEvidence) -> Iterator[Grid | Words]:
         if one.acknowledged:
             why = f" Its reason: {stated(one.reason)}" if one.reason else " It states no reason."
             yield Words(_shortened(f"The policy overrules the checks of {one.column}.{why}"))
+    yield from map(Words, others_stated(release, evidence.maker))
     ranks = list(release.warning_ranks)
     looked, notes = (
         ranks.count(rank) for rank in (faults_pb2.WARNING_RANK_SHOULD_BE_LOOKED_AT, faults_pb2.WARNING_RANK_NOTE)

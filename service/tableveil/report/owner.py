@@ -14,7 +14,7 @@ from tableveil.report.model import Grid, Part, Report, Section, Sentences, Terms
 from tableveil.report.owner_evidence import OwnerEvidence
 from tableveil.report.policy import in_words, source_text
 from tableveil.report.reached import reached
-from tableveil.report.standing import counts_people
+from tableveil.report.standing import counts_people, others_stated
 from tableveil.report.threats import Situation
 from tableveil.report.words import stated
 from tableveil.v1.policy_pb2 import CHOOSE_QUASI_IDENTIFIERS_ONLY
@@ -149,8 +149,7 @@ def _earlier(evidence: OwnerEvidence) -> Iterator[Section]:
     parts: list[Part] = [] if evidence.earlier is None else [changes(evidence.earlier, evidence.release)]
     if reason := evidence.release.policy.repeat_reason:
         parts.append(Words(f"Reason to release these people again: {' '.join(reason.split())}"))
-    if others := evidence.release.policy.other_people:
-        parts.append(Words(f"Stated, and not counted: {', '.join(others)} are of other people."))
+    parts += map(Words, others_stated(evidence.release, evidence.maker))
     if parts:
         yield Section("earlier", "Difference from the earlier release", tuple(parts))
 

@@ -187,3 +187,13 @@ def undecided(release: Release, refusals: Sequence[str]) -> Iterator[str]:
     yield from refusals
     yield from wording.undecided(release.policy, release.warnings, release.warning_ranks)
     yield from wording.matches(release)
+
+
+def others_stated(release: Release, maker: str) -> Iterator[str]:
+    """The statements that releases are of other people, each with the one who made it."""
+    stated = [(maker, "", release.policy.other_people)]
+    stated += [(one.requested_by, f" for {one.target}", one.other_people) for one in release.publications]
+    for who, where, others in stated:
+        if others:
+            by = f" by {wording.short(who)}" if who else ""
+            yield f"Stated{by}{where}, and not counted: {', '.join(others)} are of other people."

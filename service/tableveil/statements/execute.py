@@ -100,8 +100,8 @@ def execute(request: ExecuteStatementRequest, call: Call) -> ExecuteStatementRes
         case Withdraw(target, reason):
             withdrawn = call(WithdrawReleaseRequest(name=_standing(target, call), reason=reason))
             return ExecuteStatementResponse(release=withdrawn)
-        case Promote(name, reason):
-            promoted = call(PromoteReleaseRequest(name=name, repeat_reason=reason))
+        case Promote(name, reason, others):
+            promoted = call(PromoteReleaseRequest(name=name, repeat_reason=reason, other_people=others))
             return ExecuteStatementResponse(release=promoted)
         case Decide(name, approved, note):
             decision = ApproveReleaseRequest if approved else RejectReleaseRequest

@@ -100,8 +100,11 @@ def _drop(tokens: StatementTokens) -> Statement:
 
 def _promote(tokens: StatementTokens) -> Statement:
     tokens.expect("RELEASE")
-    name = f"releases/{tokens.whole_number()}"
-    return Promote(name, _reason(tokens) if tokens.is_next(_BECAUSE) else "")
+    name, others = f"releases/{tokens.whole_number()}", list[str]()
+    if tokens.accept("OTHER"):
+        tokens.expect("PEOPLE", "(")
+        others += [f"releases/{tokens.whole_number()}" for _ in tokens.items(")", least=1)]
+    return Promote(name, _reason(tokens) if tokens.is_next(_BECAUSE) else "", tuple(others))
 
 
 def _decide(tokens: StatementTokens, *, approved: bool) -> Statement:

@@ -53,10 +53,11 @@ class Withdraw:
 
 @dataclass(frozen=True, slots=True)
 class Promote:
-    """Makes a release of a trial, by another reason unless that is empty."""
+    """Makes a release of a trial, by another reason unless that is empty; `others` are releases of other people."""
 
     release: str
     reason: str
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -217,17 +217,17 @@ def _check_unreleased(
             "repeat_reason",
             f"none, although {'; '.join(why[:_MOST_REASONS])}{'; …' if len(why) > _MOST_REASONS else ''}",
             "the reason why these records are released once more",
-            repeat_hint(session, policy, source, asked, rows=rows) + _others_hint(people, asked),
+            # A long hint is cut at its end when it is sent.
+            _others_hint(people, asked) + repeat_hint(session, policy, source, asked, rows=rows),
         )
 
 
 def _others_hint(people: _SamePeople, asked: set[int]) -> str:
-    """The further way on where no rows say that the people are the same."""
+    """The way on where no rows say that the people are the same."""
     if not asked or any(evidence.of_rows for release, evidence in people.alike if release in asked):
         return ""
-    return (
-        f" If they are other people, say so: other_people: [{', '.join(f'releases/{one}' for one in sorted(asked))}]."
-    )
+    names = ", ".join(f"releases/{one}" for one in sorted(asked))
+    return f"If they are other people, say so: other_people: [{names}]. "
 
 
 def named(numbers: Sequence[int]) -> str:

@@ -304,6 +304,9 @@ def test_the_other_statements() -> None:
     assert parse("drop anonymized view \"Über\".r because 'old'") == dropped
     assert parse("APPROVE RELEASE 7 BECAUSE 'agreed'") == Decide("releases/7", True, "agreed")
     assert parse("PROMOTE RELEASE 7") == Promote("releases/7", "")
+    others = ("releases/1", "releases/5")
+    assert parse("promote release 7 other people (1, 5)") == Promote("releases/7", "", others)
+    assert parse("PROMOTE RELEASE 7 OTHER PEOPLE (1, 5) BECAUSE 'x'") == Promote("releases/7", "x", others)
     assert parse("promote release 7 BECAUSE 'k'") == Promote("releases/7", "k")
     assert parse('CREATE SCHEMA "Fälle 2026"') == CreateSchema("Fälle 2026")
     assert parse('alter schema "Fälle 2026" set joint_k = TRUE;') == SetSchemaRule("Fälle 2026", joint_k=True)

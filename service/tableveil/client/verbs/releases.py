@@ -77,7 +77,7 @@ class ReleaseVerbs(Connection):
         It needs a reason if its people were released meanwhile; `other_people` names releases of others.
         """
         name = resource_name(RELEASES, release)
-        others = [resource_name(RELEASES, other) for other in other_people]
+        others = [resource_name(RELEASES, other, "other_people") for other in other_people]
         request = release_service_pb2.PromoteReleaseRequest(name=name, repeat_reason=repeat_reason, other_people=others)
         return self._ask(self._releases.PromoteRelease, request)
 
@@ -105,7 +105,7 @@ class ReleaseVerbs(Connection):
             name=resource_name(RELEASES, release),
             target=target,
             repeat_reason=repeat_reason,
-            other_people=[resource_name(RELEASES, other) for other in other_people],
+            other_people=[resource_name(RELEASES, other, "other_people") for other in other_people],
         )
         return self._ask(self._releases.PublishRelease, request)
 
