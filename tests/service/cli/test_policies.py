@@ -226,7 +226,9 @@ def test_all_faults_at_once(run: Run, service: FakeService, tmp_path: Path, comm
 
 
 def test_check_policy_as_json(documents: Documents, service: FakeService, tmp_path: Path, file: str) -> None:
-    assert documents("check-policy", file) == [{"faults": [], "warnings": [], "warning_ranks": []}]
+    assert documents("check-policy", file) == [
+        {"faults": [], "warnings": [], "warning_ranks": [], "ranked_warnings": []}
+    ]
     [document] = documents("check-policy", wrong(tmp_path, service), code=2)
     assert len(document["faults"]) == 4
     assert document["faults"][-1] == {
