@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
 from collections.abc import Iterator
@@ -14,9 +15,10 @@ from tableveil.cli.own_server import client_of_own_server
 from tableveil.client import Client
 from tableveil.convert.enums import ROLES
 from tableveil.errors import InvalidError, TableveilError
+from tableveil.pipelines.alternatives import MOST_HIDDEN
 from tableveil.v1 import policy_pb2, table_service_pb2
 from tableveil.v1.policy_pb2 import ROLE_IDENTIFYING
-from tableveil.v1.proposal_service_pb2 import Proposal, ProposalRequest, SubmitProposalRequest
+from tableveil.v1.proposal_service_pb2 import ColumnLeft, Proposal, ProposalRequest, SubmitProposalRequest
 
 SECONDS = "20"
 """For each proposal: the tables are small."""
@@ -80,7 +82,7 @@ class ShapeOutcome:
     """The end of the journey of a file in the shape of a real one.
 
     `wrong` are columns that were drafted in another role than the true one; `seconds` are those of CPU that all
-    proposals took.
+    proposals took. `hidden` are columns of the release that are nearly all `*`, among so many `released` ones.
     """
 
     shape: Shape
@@ -89,6 +91,8 @@ class ShapeOutcome:
     wrong: tuple[str, ...]
     seconds: float
     problem: str
+    released: int = 0
+    hidden: tuple[str, ...] = ()
 
 
 def shape_outcomes(seed: int) -> Iterator[ShapeOutcome]:
@@ -118,8 +122,10 @@ def _shape_outcome(client: Client, shape: Shape, table: policy_pb2.TableReferenc
     attributes = client.draft_policy(table).proposal.attributes
     drafted = {one.column: ROLES.from_proto(one.role) for one in attributes}
     wrong = tuple(column for column, role in drafted.items() if role not in shape.role_of(column.strip()))
-    started, problem = time.process_time(), ""
-    asked = ProposalRequest(table=table)
+    started, problem, released = time.process_time(), "", list[ColumnLeft]()
+    # The limit is of the clock. What is measured is CPU, of which other work of the machine may leave a part alone.
+    crowd = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    asked = ProposalRequest(table=table, time_limit_seconds=f"{40 * crowd:.0f}")
     try:
         found = _proposal(client, asked)
         if not _recommended(found):
@@ -129,12 +135,19 @@ def _shape_outcome(client: Client, shape: Shape, table: policy_pb2.TableReferenc
         seconds = time.process_time() - started
         if _recommended(found):
             client.wait(client.submit(found.alternatives[0].policy).name)
+            released.extend(found.alternatives[0].columns)
         else:
             why = [*found.decisions, *(text for one in found.alternatives for text in (*one.decisions, one.failure))]
             problem = f"none is recommended: {found.recommendation} {why[:2]}"
     except TableveilError as error:
         seconds, problem = time.process_time() - started, f"{error.code}: {error}"
-    return ShapeOutcome(shape, corrections, len(drafted), wrong, seconds, problem)
+    hidden = tuple(one.column for one in released if _is_hidden(one))
+    return ShapeOutcome(shape, corrections, len(drafted), wrong, seconds, problem, len(released), hidden)
+
+
+def _is_hidden(left: ColumnLeft) -> bool:
+    """Whether nearly nothing is left of a column."""
+    return left.erased or left.hidden > MOST_HIDDEN
 
 
 def _recommended(found: Proposal) -> bool:

@@ -229,6 +229,7 @@ def _least_loss(
         names.remove(gone)
         removed.append(gone)
     exchanged = _exchanged(columns, names, [name for name in removed if name not in first], kept, first, recoded)
+    exchanged = _shown(columns, exchanged, removed, kept, recoded)
     return exchanged, recoded(exchanged).loss, _offers(exchanged, removed, recoded)
 
 
@@ -262,6 +263,29 @@ def _exchanged(
                 break
         else:
             return names
+
+
+def _shown(
+    columns: Collection[str], names: list[str], removed: Sequence[str], kept: Collection[str], recoded: _Recode
+) -> list[str]:
+    """The set in which columns that are `*` nearly throughout have given way to others, also those that matter."""
+    while True:
+        shares = dict(zip(names, recoded(names).hidden, strict=True))
+        hidden = [name for name in names if shares[name] > MOST_HIDDEN and name not in kept]
+        if not hidden:
+            return names
+        gone = max(hidden, key=lambda name: shares[name])
+        stay = {name for name in names if name != gone}
+        sets = [[name for name in columns if name in {*stay, other}] for other in removed if other not in names]
+
+        def rank(some: Sequence[str]) -> tuple[int, float]:
+            result = recoded(some)
+            return sum(share > MOST_HIDDEN for share in result.hidden), result.loss
+
+        better = min(sets, key=rank, default=names)
+        if rank(better) >= rank(names):
+            return names
+        names = better
 
 
 def _offers(names: Sequence[str], removed: Sequence[str], recoded: _Recode) -> tuple[tuple[str, float], ...]:
