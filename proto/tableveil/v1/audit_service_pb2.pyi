@@ -253,6 +253,7 @@ class AuditEntry(_message.Message):
     reason: _builtins.str
     """The stable code of the failure."""
     job: _builtins.str
+    """jobs/{id} of the job that the call made."""
     correlation: _builtins.str
     """Ties the begin of a call to its end, and to the server's log."""
     count: _builtins.int

@@ -1024,7 +1024,9 @@ class ReleaseMatch(_message.Message):
     OTHER_FIELD_NUMBER: _builtins.int
     FINDING_FIELD_NUMBER: _builtins.int
     release: _builtins.str
+    """releases/{id}"""
     other: _builtins.str
+    """releases/{id}"""
     finding: _builtins.str
     """The rows, or values of columns, that the first one shares with the other."""
     def __init__(

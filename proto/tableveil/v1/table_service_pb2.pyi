@@ -900,6 +900,7 @@ class HoldingRelease(_message.Message):
     NAME_FIELD_NUMBER: _builtins.int
     CURRENT_FIELD_NUMBER: _builtins.int
     name: _builtins.str
+    """releases/{id}"""
     current: _builtins.bool
     """Whether it can still be read here; of others there may be copies."""
     def __init__(

@@ -31,7 +31,7 @@ from tableveil.v1 import policy_pb2 as tableveil_dot_v1_dot_policy__pb2
 from tableveil.v1 import proposal_service_pb2 as tableveil_dot_v1_dot_proposal__service__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$tableveil/v1/worksheet_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\x1a\x19tableveil/v1/policy.proto\x1a#tableveil/v1/proposal_service.proto\"\xbb\x03\n\tWorksheet\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x08\x12\x0c\n\x04\x65tag\x18\x02 \x01(\t\x12/\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\nupdated_by\x18\x05 \x01(\t\x12+\n\x05table\x18\x06 \x01(\x0b\x32\x1c.tableveil.v1.TableReference\x12.\n\x07request\x18\x07 \x01(\x0b\x32\x1d.tableveil.v1.ProposalRequest\x12)\n\x08proposal\x18\x08 \x01(\tB\x17\xfa\x41\x14\n\x12tableveil/Proposal\x12\x1f\n\x03job\x18\t \x01(\tB\x12\xfa\x41\x0f\n\rtableveil/Job\x12$\n\x06policy\x18\n \x01(\x0b\x32\x14.tableveil.v1.Policy:G\xea\x41\x44\n\x13tableveil/Worksheet\x12\x16worksheets/{worksheet}*\nworksheets2\tworksheet\"^\n\x16\x43reateWorksheetRequest\x12\x30\n\tworksheet\x18\x01 \x01(\x0b\x32\x17.tableveil.v1.WorksheetB\x04\xe2\x41\x01\x02\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"A\n\x13GetWorksheetRequest\x12*\n\x04name\x18\x01 \x01(\tB\x1c\xe2\x41\x01\x02\xfa\x41\x15\n\x13tableveil/Worksheet\"\x8f\x01\n\x16UpdateWorksheetRequest\x12\x30\n\tworksheet\x18\x01 \x01(\x0b\x32\x17.tableveil.v1.WorksheetB\x04\xe2\x41\x01\x02\x12\x12\n\nrequest_id\x18\x02 \x01(\t\x12/\n\x0bupdate_mask\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\">\n\x15ListWorksheetsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"^\n\x16ListWorksheetsResponse\x12+\n\nworksheets\x18\x01 \x03(\x0b\x32\x17.tableveil.v1.Worksheet\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"f\n\x16\x44\x65leteWorksheetRequest\x12*\n\x04name\x18\x01 \x01(\tB\x1c\xe2\x41\x01\x02\xfa\x41\x15\n\x13tableveil/Worksheet\x12\x0c\n\x04\x65tag\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"\x19\n\x17\x44\x65leteWorksheetResponse2\x99\x04\n\x10WorksheetService\x12j\n\x0f\x43reateWorksheet\x12$.tableveil.v1.CreateWorksheetRequest\x1a\x17.tableveil.v1.Worksheet\"\x18\xda\xdd\x18\x14\n\x01\x03\x12\x0fworksheet.table\x12Y\n\x0cGetWorksheet\x12!.tableveil.v1.GetWorksheetRequest\x1a\x17.tableveil.v1.Worksheet\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04name\x12i\n\x0fUpdateWorksheet\x12$.tableveil.v1.UpdateWorksheetRequest\x1a\x17.tableveil.v1.Worksheet\"\x17\xda\xdd\x18\x13\n\x01\x03\x12\x0eworksheet.name\x12\x64\n\x0eListWorksheets\x12#.tableveil.v1.ListWorksheetsRequest\x1a$.tableveil.v1.ListWorksheetsResponse\"\x07\xda\xdd\x18\x03\n\x01\x03\x12m\n\x0f\x44\x65leteWorksheet\x12$.tableveil.v1.DeleteWorksheetRequest\x1a%.tableveil.v1.DeleteWorksheetResponse\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04nameBb\n\x10org.tableveil.v1P\x01Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\xaa\x02\x0cTableveil.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$tableveil/v1/worksheet_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\x1a\x19tableveil/v1/policy.proto\x1a#tableveil/v1/proposal_service.proto\"\xd4\x03\n\tWorksheet\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x08\x12\x0c\n\x04\x65tag\x18\x02 \x01(\t\x12\x35\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x04\xe2\x41\x01\x03\x12\x35\n\x0bupdate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x04\xe2\x41\x01\x03\x12\x18\n\nupdated_by\x18\x05 \x01(\tB\x04\xe2\x41\x01\x03\x12\x32\n\x05table\x18\x06 \x01(\x0b\x32\x1c.tableveil.v1.TableReferenceB\x05\xe2\x41\x02\x02\x05\x12.\n\x07request\x18\x07 \x01(\x0b\x32\x1d.tableveil.v1.ProposalRequest\x12)\n\x08proposal\x18\x08 \x01(\tB\x17\xfa\x41\x14\n\x12tableveil/Proposal\x12\x1f\n\x03job\x18\t \x01(\tB\x12\xfa\x41\x0f\n\rtableveil/Job\x12$\n\x06policy\x18\n \x01(\x0b\x32\x14.tableveil.v1.Policy:G\xea\x41\x44\n\x13tableveil/Worksheet\x12\x16worksheets/{worksheet}*\nworksheets2\tworksheet\"^\n\x16\x43reateWorksheetRequest\x12\x30\n\tworksheet\x18\x01 \x01(\x0b\x32\x17.tableveil.v1.WorksheetB\x04\xe2\x41\x01\x02\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"A\n\x13GetWorksheetRequest\x12*\n\x04name\x18\x01 \x01(\tB\x1c\xe2\x41\x01\x02\xfa\x41\x15\n\x13tableveil/Worksheet\"\x8f\x01\n\x16UpdateWorksheetRequest\x12\x30\n\tworksheet\x18\x01 \x01(\x0b\x32\x17.tableveil.v1.WorksheetB\x04\xe2\x41\x01\x02\x12\x12\n\nrequest_id\x18\x02 \x01(\t\x12/\n\x0bupdate_mask\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\">\n\x15ListWorksheetsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"^\n\x16ListWorksheetsResponse\x12+\n\nworksheets\x18\x01 \x03(\x0b\x32\x17.tableveil.v1.Worksheet\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"f\n\x16\x44\x65leteWorksheetRequest\x12*\n\x04name\x18\x01 \x01(\tB\x1c\xe2\x41\x01\x02\xfa\x41\x15\n\x13tableveil/Worksheet\x12\x0c\n\x04\x65tag\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"\x19\n\x17\x44\x65leteWorksheetResponse2\x99\x04\n\x10WorksheetService\x12j\n\x0f\x43reateWorksheet\x12$.tableveil.v1.CreateWorksheetRequest\x1a\x17.tableveil.v1.Worksheet\"\x18\xda\xdd\x18\x14\n\x01\x03\x12\x0fworksheet.table\x12Y\n\x0cGetWorksheet\x12!.tableveil.v1.GetWorksheetRequest\x1a\x17.tableveil.v1.Worksheet\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04name\x12i\n\x0fUpdateWorksheet\x12$.tableveil.v1.UpdateWorksheetRequest\x1a\x17.tableveil.v1.Worksheet\"\x17\xda\xdd\x18\x13\n\x01\x03\x12\x0eworksheet.name\x12\x64\n\x0eListWorksheets\x12#.tableveil.v1.ListWorksheetsRequest\x1a$.tableveil.v1.ListWorksheetsResponse\"\x07\xda\xdd\x18\x03\n\x01\x03\x12m\n\x0f\x44\x65leteWorksheet\x12$.tableveil.v1.DeleteWorksheetRequest\x1a%.tableveil.v1.DeleteWorksheetResponse\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04nameBb\n\x10org.tableveil.v1P\x01Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\xaa\x02\x0cTableveil.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -41,6 +41,14 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._serialized_options = b'\n\020org.tableveil.v1P\001Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\252\002\014Tableveil.V1'
   _globals['_WORKSHEET'].fields_by_name['name']._loaded_options = None
   _globals['_WORKSHEET'].fields_by_name['name']._serialized_options = b'\342A\001\010'
+  _globals['_WORKSHEET'].fields_by_name['create_time']._loaded_options = None
+  _globals['_WORKSHEET'].fields_by_name['create_time']._serialized_options = b'\342A\001\003'
+  _globals['_WORKSHEET'].fields_by_name['update_time']._loaded_options = None
+  _globals['_WORKSHEET'].fields_by_name['update_time']._serialized_options = b'\342A\001\003'
+  _globals['_WORKSHEET'].fields_by_name['updated_by']._loaded_options = None
+  _globals['_WORKSHEET'].fields_by_name['updated_by']._serialized_options = b'\342A\001\003'
+  _globals['_WORKSHEET'].fields_by_name['table']._loaded_options = None
+  _globals['_WORKSHEET'].fields_by_name['table']._serialized_options = b'\342A\002\002\005'
   _globals['_WORKSHEET'].fields_by_name['proposal']._loaded_options = None
   _globals['_WORKSHEET'].fields_by_name['proposal']._serialized_options = b'\372A\024\n\022tableveil/Proposal'
   _globals['_WORKSHEET'].fields_by_name['job']._loaded_options = None
@@ -66,21 +74,21 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_WORKSHEETSERVICE'].methods_by_name['DeleteWorksheet']._loaded_options = None
   _globals['_WORKSHEETSERVICE'].methods_by_name['DeleteWorksheet']._serialized_options = b'\332\335\030\t\n\001\003\022\004name'
   _globals['_WORKSHEET']._serialized_start=273
-  _globals['_WORKSHEET']._serialized_end=716
-  _globals['_CREATEWORKSHEETREQUEST']._serialized_start=718
-  _globals['_CREATEWORKSHEETREQUEST']._serialized_end=812
-  _globals['_GETWORKSHEETREQUEST']._serialized_start=814
-  _globals['_GETWORKSHEETREQUEST']._serialized_end=879
-  _globals['_UPDATEWORKSHEETREQUEST']._serialized_start=882
-  _globals['_UPDATEWORKSHEETREQUEST']._serialized_end=1025
-  _globals['_LISTWORKSHEETSREQUEST']._serialized_start=1027
-  _globals['_LISTWORKSHEETSREQUEST']._serialized_end=1089
-  _globals['_LISTWORKSHEETSRESPONSE']._serialized_start=1091
-  _globals['_LISTWORKSHEETSRESPONSE']._serialized_end=1185
-  _globals['_DELETEWORKSHEETREQUEST']._serialized_start=1187
-  _globals['_DELETEWORKSHEETREQUEST']._serialized_end=1289
-  _globals['_DELETEWORKSHEETRESPONSE']._serialized_start=1291
-  _globals['_DELETEWORKSHEETRESPONSE']._serialized_end=1316
-  _globals['_WORKSHEETSERVICE']._serialized_start=1319
-  _globals['_WORKSHEETSERVICE']._serialized_end=1856
+  _globals['_WORKSHEET']._serialized_end=741
+  _globals['_CREATEWORKSHEETREQUEST']._serialized_start=743
+  _globals['_CREATEWORKSHEETREQUEST']._serialized_end=837
+  _globals['_GETWORKSHEETREQUEST']._serialized_start=839
+  _globals['_GETWORKSHEETREQUEST']._serialized_end=904
+  _globals['_UPDATEWORKSHEETREQUEST']._serialized_start=907
+  _globals['_UPDATEWORKSHEETREQUEST']._serialized_end=1050
+  _globals['_LISTWORKSHEETSREQUEST']._serialized_start=1052
+  _globals['_LISTWORKSHEETSREQUEST']._serialized_end=1114
+  _globals['_LISTWORKSHEETSRESPONSE']._serialized_start=1116
+  _globals['_LISTWORKSHEETSRESPONSE']._serialized_end=1210
+  _globals['_DELETEWORKSHEETREQUEST']._serialized_start=1212
+  _globals['_DELETEWORKSHEETREQUEST']._serialized_end=1314
+  _globals['_DELETEWORKSHEETRESPONSE']._serialized_start=1316
+  _globals['_DELETEWORKSHEETRESPONSE']._serialized_end=1341
+  _globals['_WORKSHEETSERVICE']._serialized_start=1344
+  _globals['_WORKSHEETSERVICE']._serialized_end=1881
 # @@protoc_insertion_point(module_scope)
