@@ -24,6 +24,7 @@ from tests.campaign.crash.campaign import crash
 from tests.campaign.expressions import compare
 from tests.campaign.files import take_files
 from tests.campaign.fuzz.campaign import fuzz
+from tests.campaign.learned import learn
 from tests.campaign.pressure import press
 from tests.campaign.together import judge, judge_visits
 from tests.campaign.twins import ask_twins
@@ -62,6 +63,7 @@ CAMPAIGNS: Mapping[str, Campaign] = {
     "visits": Campaign(judge_visits, 200),
     "unchanged": Campaign(judge_unchanged, 1_000),
     "copies": Campaign(hide_copies, 200),
+    "learned": Campaign(learn, 100),
 }
 
 

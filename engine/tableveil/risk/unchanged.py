@@ -2,16 +2,12 @@
 
 The check before a release is written and the verification of what was written share these numbers, and no code.
 
-- **One quasi-identifier.** A value fits an own value that the source has it with, accidents excepted. For aggregated
-  numbers, dates and ordinal values, all within half the width of the record's class stand for its own value.
-- **Chance.** The only Dutchman of a class has one value of every column. So a column that is shown to be independent
-  leaves out only pairs that are missing, or accidents, although chance would make them `EXPECTED` times. It is shown
-  under each label by as many different pairs as chance makes, in a table that is large enough.
-- **Minorities.** Own values that are far from chance by themselves are judged strictly anyway. Own values of about
-  as many records, and those under one label, are judged together, too. So are own values whose records all have one
-  value, where `ALIKE` times as many do as chance makes, and those of one record that nearly all have the same value.
-- **Two quasi-identifiers**, one of them hidden, count only where they are as far from chance as that, and where one of
-  them and the other's label do not explain it. So do their differences, near ones together.
+- **One quasi-identifier.** It gives a column if nearly everybody's value is one that somebody else with the own value
+  has, and if such values fit at most half of the others under the label. Own values are judged together, those of about
+  as many records, and by themselves where these are many or alike. For aggregated numbers, dates and ordinals, all
+  within half the width of the record's class stand for its own value; rare pairs are accidents.
+- **Two quasi-identifiers**, one of them hidden, count only where each by itself and the other's label do not explain
+  it. So do their differences, near ones together.
 - **Formulas** need no statistics: differences, sums, products and ratios of two numbers or dates, sums and differences
   of three, by any factor and constant; concatenations of two or three texts, or of their first or last characters. Two
   released columns may give a hidden one so as well.
@@ -34,23 +30,11 @@ OF_CHANCE: Final = 0.1
 So a mistyped year does not make a pair look possible, and a column of many rare values does not look informative.
 """
 
-ERRORS: Final = 2.0
-"""A column is shown to be independent if its pairs are as many as expected, but for so many standard errors."""
-
-POWER: Final = 4.0
-"""The table is large enough to show it if half of the values for each own value made fewer pairs, by so many errors."""
-
-EXPECTED: Final = 5
-"""A pair that chance would make so often, and that does not occur, cannot occur."""
-
 EVIDENCE: Final = 11.5
 """How sure it must be that own values are no chance: the negative logarithm of its probability, 1 in 100,000."""
 
 FAR: Final = 1.5
 """Own values are far from chance only if they repeat, or lack, so many times as many values as chance makes them."""
-
-ALIKE: Final = 2.0
-"""Own values whose records all have one value are no chance if so many times as many do as chance makes."""
 
 COINCIDENCES: Final = 10
 """Pairs of quasi-identifiers are looked at closely from so many more equal values than chance makes."""

@@ -234,8 +234,8 @@ def _level(result: release_service_pb2.AttributeResult) -> str:
 def _extreme(result: release_service_pb2.AttributeResult) -> str:
     if is_erased(result):
         return ", nothing left"
-    # Suppression changes a column as well.
-    return (", not generalized" if result.loss else ", unchanged") if result.level == 0 else ""
+    # Suppression changes a column as well, and chance that removes rows has no loss.
+    return ", not generalized" if result.level == 0 else ""
 
 
 def _levels(attributes: Sequence[release_service_pb2.AttributeResult]) -> RenderableType:

@@ -18,6 +18,7 @@ from tableveil.v1 import job_service_pb2, release_service_pb2
 from tableveil.wording import access
 from tableveil.wording.distinct import before_and_after
 from tableveil.wording.doubts import doubt, of_records
+from tableveil.wording.exposures import HEADING, counted, exposure_columns, exposure_rows
 from tableveil.wording.progress import activity, findings
 
 _HTMX = {"allowEval": False, "includeIndicatorStyles": False, "selfRequestsOnly": True, "historyCacheSize": 0}
@@ -53,6 +54,7 @@ def _environment() -> Environment:
         "in_lines": _in_lines,
         "access": access,
         "before_and_after": before_and_after,
+        "exposed": _exposed,
         "doubt": doubt,
         "of_records": of_records,
         "activity": activity,
@@ -76,3 +78,9 @@ def _state_of(release: release_service_pb2.Release) -> str:
 
 def _choices(states: Any, prefix: str) -> Mapping[str, str]:
     return {name.removeprefix(prefix).lower(): wording.enum_word(name, prefix) for name in states.keys()[1:]}
+
+
+def _exposed(release: release_service_pb2.Release) -> tuple[str, tuple[str, ...], list[tuple[str, ...]]]:
+    """The heading, the columns and the rows of the table of those who could be found."""
+    shown = counted(release.exposures)
+    return HEADING, exposure_columns(shown), list(exposure_rows(shown))

@@ -322,7 +322,7 @@ def _foreseen(session: WarehouseSession, planned: _Planned) -> Release:
     unwritten = note("No row was written or verified in the warehouse: the figures are those of the search.")
     write.collect_spreads(session, plan)
     single = single_valued(session, plan, public(plan, plan.policy.release.name), measured.nearly_names)
-    more = (*measured.warnings, *single, unwritten)
+    more = (*measured.warnings, *single, *lost_groups(session, plan), unwritten)
     evidence = planned.evidence.with_more(warnings=more, exposures=measured.exposures)
     return release_of(session, plan, evidence, 0, (), risk, distinct_after)
 

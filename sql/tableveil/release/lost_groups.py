@@ -11,17 +11,21 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
+from tableveil.aggregation.aggregates import CommonLabels, MemberValues
 from tableveil.backend import WarehouseSession, alias, cast, column, number, row_hash, table, text, united
 from tableveil.counting.base import joined_code
-from tableveil.errors import Warned, must_decide, shortened
+from tableveil.errors import Warned, must_decide, note, shortened
+from tableveil.hierarchy import AttributeLevels
 from tableveil.release.by_combination import ByCombination
 from tableveil.release.by_value import ByValue
-from tableveil.release.columns import AggregateColumn, LabelledColumn, ReleasedColumn
+from tableveil.release.clusters import Clusters
+from tableveil.release.columns import LabelledColumn, ReleasedColumn
 from tableveil.release.joined import not_withheld
 from tableveil.release.plan import ReleasePlan
 
@@ -38,7 +42,6 @@ _COMMON = 0.75
 
 _ROWS = "lost_rows"
 _COUNT = exp.Count(this=exp.Star())
-_RELEASED = "a label that tells it"
 
 
 class _Kind(Enum):
@@ -83,15 +86,22 @@ class _Hashed:
 def lost_groups(session: WarehouseSession, plan: ReleasePlan) -> Iterator[Warned]:
     """For each released column, the warning of the group that lost most, if that is more than half.
 
-    Call it while the plan is staged. Aggregates, drawn rows and rows of a warehouse are not looked at.
+    Call it while the plan is staged. Nobody may be told what drawn rows lost. Averages tell no value of a record, and
+    rows of a warehouse are not counted: the plan tells of columns whose values it has.
     """
-    if plan.source.drawn is not None or session.traits.collects or not plan.kept_records:
+    if plan.source.drawn is not None or not plan.kept_records:
         return
     least = max(plan.policy.k or 1, math.ceil(SMALLEST * plan.records))
     groups = defaultdict[str, list[_Group]](list)
     if not plan.repeating:
         for j, dictionary in enumerate(plan.dictionaries):
             groups[dictionary.column.name] += _counted(plan, j)
+        for j, aggregated in enumerate(plan.aggregated_columns):
+            groups[aggregated.column.name] += _of_clusters(plan, j)
+    if session.traits.collects:
+        yield from _found(plan, groups, least)
+        yield from _not_looked_at(plan)
+        return
     for name, of_label in _of_labels(session, plan, least).items():
         groups[name] += of_label
     # Records that a NULL sets aside or withholds are lost by the policy's own word.
@@ -99,6 +109,10 @@ def lost_groups(session: WarehouseSession, plan: ReleasePlan) -> Iterator[Warned
     if least < 2 * in_classes and plan.suppressed_records < MOST_LOST * plan.records:
         for name, of_suppressed in _of_suppressed(session, plan, _leaving_values(plan), least).items():
             groups[name] += of_suppressed
+    yield from _found(plan, groups, least)
+
+
+def _found(plan: ReleasePlan, groups: Mapping[str, Sequence[_Group]], least: int) -> Iterator[Warned]:
     for name, of_column in groups.items():
         lost = [group for group in of_column if group.before >= least and 2 * group.after < group.before]
         if lost:
@@ -107,13 +121,25 @@ def lost_groups(session: WarehouseSession, plan: ReleasePlan) -> Iterator[Warned
 
 def _warning(plan: ReleasePlan, name: str, group: _Group) -> Warned:
     whose = group.kind.value.format(shortened(name))
+    aggregated = any(name == dictionary.column.name for dictionary in plan.aggregated_columns)
+    under = "an aggregate" if aggregated else "a label that tells it"
     return must_decide(
-        f"The {group.before:,} records with {whose} are lost but for {group.after:,} under {_RELEASED}, while "
+        f"The {group.before:,} records with {whose} are lost but for {group.after:,} under {under}, while "
         f"{plan.kept_records:,} of all {plan.records:,} records are released: the release says little of this group. "
         "Other levels, a local recoding or another suppression limit may keep it.",
         group.before,
         name,
     )
+
+
+def _not_looked_at(plan: ReleasePlan) -> Iterator[Warned]:
+    """The note on columns of a warehouse of which the plan has no values, if records are suppressed."""
+    names = [shortened(one.name) for one in _leaving_values(plan)]
+    if names and plan.suppressed_records:
+        yield note(
+            f"Nobody looked whether the {plan.suppressed_records:,} suppressed records are most of a group of "
+            f"{', '.join(names)}: the rows are in a warehouse."
+        )
 
 
 def _leaving_values(plan: ReleasePlan) -> list[ReleasedColumn]:
@@ -123,7 +149,7 @@ def _leaving_values(plan: ReleasePlan) -> list[ReleasedColumn]:
         if isinstance(of, LabelledColumn):
             below_top = of.level < of.dictionary.levels.top
             return below_top if plan.repeating else isinstance(plan.recoding, ByValue) and below_top and of.level > 0
-        return not isinstance(of, AggregateColumn)
+        return True
 
     return [one for one in plan.columns() if counts(one)]
 
@@ -144,18 +170,45 @@ def _counted(plan: ReleasePlan, j: int) -> Iterator[_Group]:
 
 def _of_combinations(plan: ReleasePlan, recoding: ByCombination, j: int) -> Iterator[_Group]:
     """The groups of a quasi-identifier whose values have labels of different levels."""
-    levels_of, codes = plan.dictionaries[j].levels, recoding.combinations.codes[j]
-    records, level = recoding.combinations.records, recoding.levels(j)
+    codes, records = recoding.combinations.codes[j], recoding.combinations.records
+    return _of_levels(plan.dictionaries[j].levels, codes, records, recoding.levels(j), recoding.kept)
+
+
+def _of_clusters(plan: ReleasePlan, j: int) -> Iterator[_Group]:
+    """The groups of a column in whose cells a value or a label of its class stands."""
+    if not isinstance(plan.recoding, Clusters):
+        return iter(())
+    dictionary, aggregates = plan.recoding.aggregates[j]
+    members = plan.recoding.members
+    codes, records, of_class = members.codes[j], members.counts, members.classes
+    if isinstance(aggregates, MemberValues):
+        told = records * (aggregates.codes[of_class] == codes)
+        before, after = (np.bincount(codes, of, dictionary.distinct).astype(np.int64) for of in (records, told))
+        return _groups(before, after, None)
+    if isinstance(aggregates, CommonLabels) and dictionary.values.levels is not None:
+        kept = np.ones(len(records), np.bool_)
+        return _of_levels(dictionary.values.levels, codes, records, aggregates.levels[of_class], kept)
+    return iter(())
+
+
+def _of_levels(
+    levels_of: AttributeLevels,
+    codes: NDArray[Any],
+    records: NDArray[np.int64],
+    level: NDArray[Any],
+    kept: NDArray[np.bool_],
+) -> Iterator[_Group]:
+    """The groups of codes, of which so many records have each level, and are kept or not."""
     before = np.bincount(codes, records, len(levels_of.groups[0])).astype(np.int64)
-    after, released = np.zeros_like(before), np.bincount(codes, records * recoding.kept, len(before))
+    after, released = np.zeros_like(before), np.bincount(codes, records * kept, len(before))
     whole = released.sum()
-    for each in np.unique(level[recoding.kept]):
-        at = recoding.kept & (level == each)
+    for each in np.unique(level[kept]):
+        at = kept & (level == each)
         here = np.bincount(codes[at], records[at], len(before))
         label = np.bincount(levels_of.groups[each], here)[levels_of.groups[each]]
         # At most half of the other records have the label.
         after += np.where(2 * (label - here) <= whole - released, here, 0).astype(np.int64)
-    yield from _groups(before, after, levels_of.null_code)
+    return _groups(before, after, levels_of.null_code)
 
 
 def _of_labels(session: WarehouseSession, plan: ReleasePlan, least: int) -> Mapping[str, list[_Group]]:

@@ -86,6 +86,26 @@ def least_of_one(
     return least if least < k else None
 
 
+def follows(records: Records, j: int, i: int) -> bool:
+    """Whether values of a column follow from a quasi-identifier, beyond doubt."""
+    return _Column(records, j, i).telling()
+
+
+def share_among_few(records: Records, held: HeldRows, j: int, i: int, limits: LeftLimits) -> float:
+    """The share of the people of whose class a quasi-identifier's values leave fewer than k rows by a column alone."""
+    compared, column = _compared(records, held, j, limits), _Column(records, j, i)
+    if compared is None or not column.telling():
+        return 0.0
+    classes, owns = compared
+    rows = np.bincount(held.classes, weights=held.rows, minlength=len(held.numbers)).astype(np.int64)[classes]
+    few = rows - _outside(held, column, classes, owns) < limits.k
+    own, here = records.own[j], records.classes >= 0
+    at = here & np.isin(records.classes * own.number + own.code, (classes * own.number + owns)[few])
+    if records.people is not None:
+        return len(np.unique(records.people[at])) / max(len(np.unique(records.people[here])), 1)
+    return float(records.times[at].sum()) / max(float(records.times[here].sum()), 1.0)
+
+
 def _compared(records: Records, held: HeldRows, j: int, limits: LeftLimits) -> tuple[Codes, Codes] | None:
     """The classes and own values that are compared with each other's rows, where a class has several own values."""
     own, here, number = records.own[j], records.classes >= 0, len(held.numbers)

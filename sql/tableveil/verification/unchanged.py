@@ -19,7 +19,7 @@ from tableveil.risk.unchanged import MOST_CELLS
 from tableveil.verification.coded import Codes, HeldRows, Records, held_rows, read_rows
 from tableveil.verification.derived import least_of_two
 from tableveil.verification.judged import Judged
-from tableveil.verification.left import ClassPeople, LeftLimits, determines, least_of_one
+from tableveil.verification.left import ClassPeople, LeftLimits, determines, follows, least_of_one, share_among_few
 from tableveil.verification.owners import stage_records
 from tableveil.verification.text import near, quoted, spelled
 from tableveil.verification.written import OWN_LEVELS, Labels, Written
@@ -33,11 +33,14 @@ AT_ONCE = 2_000_000
 MOST_CODED = 1_000_000
 """Up to so many records show what goes together; in a larger table, the first ones, and a part of the classes."""
 
+WHOLE = 0.6
+"""A sensitive column follows as a whole, beyond doubt, if it leaves this share of the people among few."""
+
 POOL = -1
 
 
 def check_unchanged(judged: Judged, *, own_levels: bool = False) -> list[str]:
-    """Whether unacknowledged columns determine nothing, and the insensitive ones together leave k rows.
+    """Whether unacknowledged columns determine nothing, and leave k rows: a sensitive one for most people at least.
 
     Where people have several records, these have to be rows of k people. `judged_classes` has the classes, `owned`
     their people. The different rows of a warehouse are collected, with hashes of these columns' values. With
@@ -56,12 +59,22 @@ def check_unchanged(judged: Judged, *, own_levels: bool = False) -> list[str]:
     # More records are not looked at for numbers, which take a third of the time to stage.
     numbers = not rows.traits.collects and parts == 1 and bool(insensitive)
     records = _records(rows, names, written, pooled=pooled, own_levels=own_levels, numbers=numbers)
-    queries = f"{records} LIMIT {MOST_CODED}", _held(rows, names, judged.marker, written, parts) if insensitive else ""
+    records_query = f"{records} LIMIT {MOST_CODED}"
+    queries = records_query, _held(rows, names, judged.marker, written, parts) if insensitive else ""
     coded = read_rows(session, queries, len(written.labels), len(names), numbers=numbers, people=bool(written.person))
     determined = [names[i] for i, _ in enumerate(names) if any(determines(coded[0], j, i) for j in hiding)]
     problems = [f"{len(determined)} columns determine what labels hide"] if determined else []
     if insensitive:
         problems += _few_left(judged, *coded, hiding, insensitive, own_levels=own_levels)
+    sensitive = range(len(insensitive), len(names)) if policy.k is not None else ()
+    following = [(j, i) for i in sensitive for j in hiding if follows(coded[0], j, i)]
+    if following and not insensitive:
+        queries = records_query, _held(rows, names, judged.marker, written, parts)
+        coded = read_rows(session, queries, len(written.labels), len(names), numbers=False, people=bool(written.person))
+    limits = LeftLimits(policy.k or 0, 1, MOST_COMPARED, AT_ONCE)
+    whole = {i for j, i in following if share_among_few(*coded, j, i, limits) >= WHOLE}
+    if whole:
+        problems.append(f"{len(whole)} sensitive columns follow from quasi-identifiers, for most people")
     return problems
 
 

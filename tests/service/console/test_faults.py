@@ -64,12 +64,25 @@ def test_warnings_come_by_rank_and_five_at_once() -> None:
     made = dry_run_service_pb2.DryRun(name="dryRuns/1")
     made.release.warnings.extend([f"warning {i} {IMAGE}" for i in range(7)])
     made.release.warning_ranks.extend([must, *[note] * 6])
-    page = bytes(rendered("dry_run.html", dry_run=made, release=made.release, worksheet="").body).decode()
+    page = _page_of(made)
     first, _, more = page.partition("<details>")
     assert "<strong>must be decided</strong>: warning 0" in first
     assert "warning 4" in first
     assert "2 more, none more severe" in more
     assert "<img" not in page
+
+
+def test_a_dry_run_says_how_many_could_be_found() -> None:
+    made = dry_run_service_pb2.DryRun(name="dryRuns/1")
+    assert "could be found" not in _page_of(made)
+    made.release.exposures.add(columns=["charge"], found=1_234, few=2_345, total=96_388, least=5)
+    page = _page_of(made)
+    assert "How many could be found" in page
+    assert all(told in page for told in ("by labels and charge", "1,234", "2,345", "of 96,388 rows"))
+
+
+def _page_of(made: dry_run_service_pb2.DryRun) -> str:
+    return bytes(rendered("dry_run.html", dry_run=made, release=made.release, worksheet="").body).decode()
 
 
 def test_texts_of_a_table_are_no_markup(steward: TestClient, house: House) -> None:

@@ -281,6 +281,9 @@ def test_the_verification_counts_again(
     for role in (Role.INSENSITIVE, Role.SENSITIVE):
         with pytest.raises(InternalError, match="1 columns determine what labels hide"):
             run(database, asked("copy", "coin", role=role, privacy_models=(KAnonymity(5),)))
+    with pytest.raises(InternalError, match="1 sensitive columns follow from quasi-identifiers, for most people"):
+        run(database, asked("cohort", "coin", role=Role.SENSITIVE, privacy_models=(KAnonymity(251),)))
+    run(database, asked("cohort", "coin", role=Role.SENSITIVE, privacy_models=(KAnonymity(150),)))
     run(database, asked("copy", "number", "cohort", acknowledged=True, privacy_models=(KAnonymity(500),)))
     run(database, asked("coin", "cohort", privacy_models=(KAnonymity(100),)))
     policy = cohorts(session, 40)

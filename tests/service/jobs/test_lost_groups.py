@@ -17,8 +17,21 @@ from tableveil.backend import Database, Session
 from tableveil.errors import Rank
 from tableveil.hierarchy import InlineLevels
 from tableveil.hierarchy.rules import SuppressionOnly
-from tableveil.policy import AttributePolicy, Dominance, KAnonymity, Policy, Role, SearchOptions, TableReference
+from tableveil.policy import (
+    AggregateFunction,
+    Aggregation,
+    AttributePolicy,
+    Dominance,
+    KAnonymity,
+    NullHandling,
+    Policy,
+    Role,
+    Scale,
+    SearchOptions,
+    TableReference,
+)
 from tableveil.policy.methods.local_recoding import LocalRecoding
+from tableveil.policy.methods.microaggregation import Microaggregation
 from tableveil.release.lost_groups import MOST_LOST, SMALLEST
 from tableveil.state.releases import Release
 from tests.inserted import insert
@@ -58,13 +71,13 @@ def released(database: Database, session: Session, run: Run) -> Released:
     session.execute("CREATE SCHEMA IF NOT EXISTS given")
     count = iter(range(100))
 
-    def release(rows: Sequence[Row], policy: Policy = POLICY) -> Release:
+    def release(rows: Sequence[Row], policy: Policy = POLICY, who: Role = Role.IDENTIFYING) -> Release:
         session.execute("CREATE OR REPLACE TABLE people (sex VARCHAR, town INT, died VARCHAR, drug VARCHAR, who INT)")
         insert(session, "people", [(*row, i) if len(row) == len(COLUMNS) else row for i, row in enumerate(rows)])
         session.execute("DROP SCHEMA given CASCADE")
         session.execute("CREATE SCHEMA given")
         target = plain_target("given", f"released_{next(count)}")
-        with_who = (*policy.attributes, AttributePolicy("who", Role.IDENTIFYING, acknowledged=True))
+        with_who = (*policy.attributes, AttributePolicy("who", who, acknowledged=True))
         return run(database, replace(policy, attributes=with_who, release=target, repeat_reason="another draw"))
 
     return release
@@ -158,3 +171,31 @@ def test_one_person_with_many_rows_is_no_group(released: Released) -> None:
 def test_a_release_that_loses_much_or_nothing_has_no_such_warning(released: Released) -> None:
     assert lost(released([("f", 1, "alive", "a")] * 50)) == []
     assert lost(released([("f", 1, "alive", "a")] * 9 + [("m", i, "dead", "a") for i in range(5)])) == []
+
+
+@pytest.mark.parametrize("seed", once(range(12), 2))
+def test_the_group_that_lost_most_by_aggregates(session: Session, released: Released, seed: int) -> None:
+    sex, town, died, drug = POLICY.attributes
+    mode = Aggregation(AggregateFunction.MODE, Scale.NOMINAL)
+    attributes = (
+        replace(sex, hierarchy=None, role=Role.INSENSITIVE, acknowledged=True),
+        replace(town, hierarchy=None, nulls=NullHandling.ERROR, aggregation=Aggregation()),
+        replace(died, nulls=NullHandling.ERROR, aggregation=mode, weight=0.01),
+        drug,
+    )
+    policy = replace(POLICY, attributes=attributes, methods=(Microaggregation(),), search=SearchOptions())
+    rows = [(sex, town, died or "dead", drug) for sex, town, died, drug in drawn(seed)]
+    release = released([(*row, place) for place, row in enumerate(rows)], policy, Role.INSENSITIVE)
+    place, least = f"given.{release.target_name}", max(K, math.ceil(SMALLEST * len(rows)))
+    before = Counter(row[2] for row in rows)
+    told = dict(session.rows(f"SELECT who, died FROM {place}"))
+    after = Counter(row[2] for i, row in enumerate(rows) if told[i] == row[2])
+    commonest = max(before, key=lambda value: before[value])
+    by_hand = [(n, after[value]) for value, n in before.items()]
+    by_hand.append((len(rows) - before[commonest], after.total() - after[commonest]))
+    gone = [left / n for n, left in by_hand if n >= least and 2 * left < n]
+    expected = [min(gone)] if gone and after.total() > (1 - MOST_LOST) * len(rows) else []
+    found = [warning for warning in release.warnings if " are lost but for " in warning]
+    assert all("under an aggregate" in warning and "'died'" in warning for warning in found)
+    sizes = [re.findall(r"[\d,]+", warning.replace(",", "")) for warning in found]
+    assert [int(left) / int(n) for n, left, *_ in sizes] == pytest.approx(expected)
