@@ -72,7 +72,7 @@ def _origin(definition: Unstored) -> str:
     """The origin of the rows, for people who look at the store later."""
     match definition:
         case InlineLevels():
-            return "a policy"
+            return hierarchies.INLINE
         case TableLevels(_, schema, name):
             return f"the table {schema}.{name}"
         case SafeHarborZip(_, schema, name):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
@@ -35,15 +36,17 @@ def forget_left(
 ) -> tuple[int, list[str]]:
     """Deletes what is stored of values of erased rows that no row of the table has any more; call it in a transaction.
 
-    Worksheets of the table that hold one go, and labels in the evidence of the `releases` that were made of it. Returns
-    the number of the worksheets, and the names of other things that hold one and that the session shows: jobs,
-    releases, hierarchies, worksheets of other tables, declared privacy.
+    Worksheets of the table that hold one go, labels in the evidence of the `releases` that were made of it, and rows in
+    hierarchies that somebody typed in their policies. Returns the number of the worksheets, and the names of
+    other things that hold one and that the session shows: jobs, releases, hierarchies, worksheets of other tables,
+    declared privacy.
     """
     session.stage(_VALUES.name, united([_left(target, each, erased) for each in columns]))
     gone, named = 0, list[str]()
     if session.value(f"SELECT count(*) FROM {_VALUES.sql()}"):
         gone = worksheets.forget(session.ledger, target, _holding(session.ledger, "worksheets", "number", "contents"))
         _forget_labels(session.ledger, releases)
+        _forget_typed(session.ledger, releases)
         named = list(_named(session.ledger, target))
     session.execute(drop("TABLE", _VALUES))
     return gone, named
@@ -87,6 +90,32 @@ def _named(ledger: Ledger, target: TableReference) -> Iterator[str]:
     name = "'privacy of ' || table_schema || '.' || table_name || ', version ' || version"
     yield from _holding(ledger, "table_privacy", name, "privacy", of_tables)
     yield from hierarchies.holding(ledger, _VALUES.sql())
+
+
+def _forget_typed(ledger: Ledger, releases: Collection[int]) -> None:
+    """Rows of hierarchies in the policies of releases and of their jobs, and in what was stored of these policies."""
+    numbers: list[object] = [list(releases)]
+    values = set(_first(ledger, "FROM temp.main.left_values", []))
+    of_releases = "list_contains(?::BIGINT[], number)"
+    of_jobs = f"number IN (SELECT job FROM tableveil.releases WHERE {of_releases})"
+    for stored, condition in (("releases", of_releases), ("jobs", of_jobs)):
+        for number in _holding(ledger, stored, "number", "policy", (condition, numbers)):
+            ((document,),) = ledger.rows(f"SELECT policy FROM tableveil.{stored} WHERE number = ?", [number])
+            untyped = json.dumps(_untyped(json.loads(document), values), ensure_ascii=False, separators=(",", ":"))
+            ledger.execute(f"UPDATE tableveil.{stored} SET policy = ? WHERE number = ?", [untyped, number])
+    used = f"SELECT hierarchy FROM tableveil.release_attributes WHERE {of_releases.replace('number', 'release')}"
+    hierarchies.forget_typed(ledger, _VALUES.sql(), set(_first(ledger, used, numbers)))
+
+
+def _untyped(document: Any, values: Collection[str]) -> Any:
+    """The document without the rows of such values in its hierarchies; one that would have no row is as it was."""
+    if isinstance(document, list):
+        return [_untyped(each, values) for each in document]
+    if not isinstance(document, dict):
+        return document
+    result = {name: _untyped(each, values) for name, each in document.items()}
+    rows = [row for row in document.get("inline", {}).get("rows", ()) if row["labels"][0] not in values]
+    return result | {"inline": {"rows": rows}} if rows else result
 
 
 def _forget_labels(ledger: Ledger, releases: Collection[int]) -> None:

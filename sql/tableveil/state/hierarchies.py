@@ -1,11 +1,11 @@
-"""The store of hierarchies: each version's rows in a table of their own, never changed once written."""
+"""The store of hierarchies: each version's rows in a table of their own, which nothing but an erasure changes."""
 
 from __future__ import annotations
 
 import hashlib
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -21,6 +21,9 @@ from tableveil.state.mapper import Table
 from tableveil.state.seen import as_folded
 
 SCHEMA = "tableveil"
+
+INLINE = "a policy"
+"""The origin of rows that a policy brought."""
 
 # Rows that are hashed or read at once: enough that Python's share is small, few enough to need little memory.
 _AT_ONCE = 10_000
@@ -171,6 +174,23 @@ def holding(ledger: Ledger, values: str) -> list[str]:
         rows = f"SELECT 1 FROM {SCHEMA}.hierarchy_{version.number} SEMI JOIN {values} ON l0 = value LIMIT 1"
         listing += [f"hierarchies/{version.reference}"] if ledger.rows(rows) else []
     return listing
+
+
+def forget_typed(ledger: Ledger, values: str, references: Collection[str]) -> None:
+    """Deletes the rows of values of that table from versions that policies brought; call it in a transaction.
+
+    Versions that somebody stored stay: other tables may need them. So does one that would have no row.
+    """
+    brought = [one for one in _HIERARCHIES.where(ledger, "origin = ?", [INLINE]) if one.reference in references]
+    for version in brought:
+        name = f"{SCHEMA}.hierarchy_{version.number}"
+        others = ledger.value(f"SELECT count(*) FROM {name} ANTI JOIN {values} ON l0 = value")
+        if 0 < others < version.row_count:
+            ledger.execute(f"DELETE FROM {name} WHERE l0 IN (SELECT value FROM {values})")
+            ledger.execute(
+                "UPDATE tableveil.hierarchies SET row_count = ?, digest = ? WHERE number = ?",
+                [others, _digest(rows(ledger, version)), version.number],
+            )
 
 
 def _seen(ledger: Ledger) -> tuple[str, list[object]]:
