@@ -9,7 +9,6 @@ from tests.campaign.attacker.minimality import measure
 from tests.campaign.crash.campaign import crash
 from tests.campaign.expressions import compare
 from tests.campaign.files import take_files
-from tests.campaign.fuzz.campaign import fuzz
 from tests.campaign.pressure import press
 from tests.campaign.together import judge
 
@@ -30,12 +29,6 @@ def test_the_least_is_chosen_and_tells_more_than_the_classes() -> None:
     report = measure(seed=20, seconds=SECONDS, releases=10)
     assert report.broken == []
     assert 0 < report.more < report.releases
-
-
-def test_no_message_breaks_the_server() -> None:
-    report = fuzz(seed=20, seconds=SECONDS, calls=150)
-    assert report.broken == []
-    assert report.calls == 150
 
 
 def test_files_end_in_releases_or_say_a_way() -> None:

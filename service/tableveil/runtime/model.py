@@ -78,7 +78,7 @@ class Failure:
     @classmethod
     def of(cls, error: TableveilError) -> Failure:
         """The failure for an error of the tree."""
-        kind = _KINDS.get(type(error), FailureKind.INTERNAL)
+        kind = next((_KINDS[one] for one in type(error).__mro__ if one in _KINDS), FailureKind.INTERNAL)
         relaxations = error.relaxations if isinstance(error, InfeasibleError) else ()
         retry_seconds = error.retry_seconds if isinstance(error, BusyError) else None
         return cls(kind, error.code, error.message, error.faults, relaxations, retry_seconds, error.releases)

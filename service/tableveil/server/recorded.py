@@ -120,7 +120,8 @@ def _names(found: object, path: str) -> Iterator[str]:
         case Attribute():
             yield from _names(found.hierarchy, "hierarchy")
         case GrantRule():
-            yield f"{AccessRole.Name(found.role)} for {found.principal or f'the group {found.group}'}"
+            role = AccessRole.Name(found.role) if found.role in AccessRole.values() else "no role"
+            yield f"{role} for {found.principal or f'the group {found.group}'}"
             yield found.release or ".".join(filter(None, (found.schema, found.table)))
         case PrivacyBudget():
             yield f"epsilon {found.epsilon[:LONGEST_DECIMAL]} and delta {found.delta[:LONGEST_DECIMAL]}"

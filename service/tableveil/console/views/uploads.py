@@ -201,7 +201,7 @@ def _load(session: VisitorSession, upload: Upload, how: v1.CsvFormat | v1.Parque
         )
         upload.load, upload.rows, upload.table = done.load.name, done.load.rows, _named(done.load)
         upload.left_out = done.load.rejected_lines
-        # What is shown of it from now on is its table alone.
+        # From now on its page shows the table alone.
         upload.guess = None
         upload.previews.clear()
         upload.path.unlink(missing_ok=True)

@@ -1,0 +1,62 @@
+"""No message ends in an internal error, or tells a neighbour what is there: `make campaign` makes 100,000 calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import grpc
+import pytest
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from tableveil.audit.entry import read_line
+from tableveil.v1 import audit_service_pb2 as v1
+from tests.campaign.fuzz.campaign import fuzz
+from tests.service.access.house import Fields, House, opened
+
+FEW, MANY = 300, 20_000
+
+
+@pytest.mark.parametrize(("calls", "cases"), [(FEW, 4), pytest.param(MANY, 40, marks=pytest.mark.long)])
+def test_no_message_breaks_the_server(calls: int, cases: int) -> None:
+    report = fuzz(seed=20, seconds=1_800, calls=calls, cases=cases)
+    assert report.broken == []
+    assert report.calls == calls
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    with opened(tmp_path_factory.mktemp("fuzzed")) as house:
+        yield house
+
+
+@pytest.mark.parametrize(
+    ("method", "fields"),
+    [
+        *(
+            ("StatementService/ExecuteStatement", {"statement": text})
+            for text in ("'; DROP TABLE x;--", '"', "/*", "$$")
+        ),
+        ("AccessService/AddGrant", {"rule": {"principal": "x", "role": 77}}),
+        ("AccessService/AddGrant", {"rule": {"group": "x", "role": -1}}),
+        ("AuditService/ListAuditEntries", {"page_token": "W1tb" * 50_000}),
+    ],
+)
+def test_bad_input_is_no_internal_error(house: House, method: str, fields: Fields) -> None:
+    assert house.ask("admin", method, **fields)[0] == "INVALID_ARGUMENT"
+
+
+@pytest.mark.parametrize("since", [{"nanos": -1}, {"nanos": 2**31 - 1}, {"seconds": 2**62}, {"seconds": -(2**62)}])
+def test_moments_that_no_clock_shows(house: House, since: dict[str, int]) -> None:
+    request = v1.ListAuditEntriesRequest(since=Timestamp(**since))
+    call: Any = house.channels["admin"].unary_unary(
+        "/tableveil.v1.AuditService/ListAuditEntries", type(request).SerializeToString
+    )
+    with pytest.raises(grpc.RpcError, match="no moment"):
+        call(request)
+
+
+def test_a_line_of_the_audit_may_be_anything() -> None:
+    for line in (b"[" * 200_000, b'{"a":' * 200_000, b"9" * 5_000, b"{}", b"1"):
+        with pytest.raises(ValueError, match=r"entry|JSON|integer|Extra data|Expecting"):
+            read_line(line + b"\n")
