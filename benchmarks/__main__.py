@@ -52,6 +52,7 @@ from benchmarks.operate.strangers import strangers
 from benchmarks.operate.watchers import watchers
 from benchmarks.overhead import overhead
 from benchmarks.people.joined import joins
+from benchmarks.people.months import forecasts
 from benchmarks.people.repeating import doubled, visits
 from benchmarks.people.together import digests, fifty, together
 from benchmarks.people.unrelated import unrelated
@@ -136,6 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             lambda: doubled(options.shared),
             digests,
             together,
+            forecasts,
             joins,
             fifty,
         ],

@@ -44,7 +44,7 @@ FROM range({people}) AS numbers(i) WHERE hash(i, 8) % 50 <> {month}
 
 def digests(people: int = PEOPLE) -> Section:
     """The bytes that the ledger keeps of people, and the time to recognize them, beside a plain scan of their table."""
-    with _opened() as (_, session):
+    with opened() as (_, session):
         session.execute(_REGISTER.format(people=people, month=0))
         source, *_ = find_source(session, TableReference("", "main", "register"), "", "source")
         assert source is not None
@@ -75,7 +75,7 @@ def digests(people: int = PEOPLE) -> Section:
 def together(people: int = REGISTERED) -> Section:
     """A second release of people, judged alone, together with the first, and together with nobody left behind."""
     found = []
-    with _opened() as (database, session):
+    with opened() as (database, session):
         session.execute(_REGISTER.format(people=people, month=0))
         _released(database, _policy("first"))
         session.execute(_REGISTER.format(people=people, month=1))
@@ -111,7 +111,7 @@ def together(people: int = REGISTERED) -> Section:
 
 def fifty(people: int = REGISTERED, releases: int = 50) -> Section:
     """The time and the memory of recognizing people with classes in many earlier releases, beside one."""
-    with _opened("2GB") as (_, session):
+    with opened("2GB") as (_, session):
         session.execute(_REGISTER.format(people=people, month=0))
         rows = []
         for release in range(1, releases + 1):
@@ -147,7 +147,8 @@ def _bytes(session: Session) -> int:
 
 
 @contextmanager
-def _opened(memory_limit: str | None = None) -> Iterator[tuple[Database, Session]]:
+def opened(memory_limit: str | None = None) -> Iterator[tuple[Database, Session]]:
+    """A database of the benchmark's own, with a session."""
     CACHE.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE) as directory:
         database = Database(Settings(Path(directory) / "people.duckdb", memory_limit, threads=2))

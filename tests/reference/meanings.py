@@ -93,6 +93,8 @@ MEANINGS = {
     "proposal_findings": "Their values that look wrong.",
     "proposal_alternatives": "The policies that were tried. One without a `score` makes no release.",
     "proposal_columns": "The labels that they leave of each quasi-identifier.",
+    "proposal_ways": "The ways of releasing people again that a forecast played, and how many releases each lasts.",
+    "proposal_way_columns": "The labels that their last release leaves of each quasi-identifier.",
     "payout_sweeps": "The payout sweeps that were computed.",
     "payout_points": "The payout of each kind of release for each gain.",
     "risk_analyses": "The risk analyses that were made.",

@@ -74,7 +74,8 @@ class ProposalRequest:
     """The knowledge of a table's owner; either `table` or `source_query` is the source.
 
     Without a `person_column`, and unless `rows_are_people`, the rows tell who is a person if they can. A `policy` to
-    begin with says that, and more, by itself. Readers whom nobody named are `assumed`.
+    begin with says that, and more, by itself. Readers whom nobody named are `assumed`. For a forecast, the
+    `period_column` says of which month a row is, or the shares say who comes new and who leaves from one to the next.
     """
 
     table: TableReference | None
@@ -91,6 +92,9 @@ class ProposalRequest:
     policy: Policy | None = None
     assumed: bool = False
     correct: tuple[CorrectedColumn, ...] = ()
+    period_column: str = ""
+    coming_share: Decimal | None = None
+    leaving_share: Decimal | None = None
 
     @property
     def roles(self) -> dict[str, Role]:
@@ -117,6 +121,7 @@ class ProposalRequest:
         named |= {f"acknowledge[{i}]": name for i, name in enumerate(self.acknowledge)}
         named |= {f"correct[{i}].column": one.column for i, one in enumerate(self.correct)}
         named |= {"person_column": self.person_column, "record_column": self.record_column}
+        named |= {"period_column": self.period_column}
         return {field: name for field, name in named.items() if name or "[" in field}
 
 
@@ -137,6 +142,7 @@ def check_proposal_request(request: ProposalRequest) -> Iterator[Fault]:
     if request.recurs and rows_are_people:
         hint = "Name the person_column: later releases find people by it."
         yield Fault("rows_are_people", "true, with recurs", "a person_column", hint)
+    yield from _check_forecast(request)
     yield from _check_policy(request)
     for i, kept in enumerate(request.keep):
         if kept.maximum_level is not None and kept.maximum_level < 0:
@@ -156,6 +162,22 @@ def check_proposal_request(request: ProposalRequest) -> Iterator[Fault]:
             yield Fault(field, f"{shortened(name)}, which {other} names as well", "another column")
 
 
+def _check_forecast(request: ProposalRequest) -> Iterator[Fault]:
+    shares = {name: getattr(request, name) for name in ("coming_share", "leaving_share")}
+    stated = {name: share for name, share in shares.items() if share is not None}
+    for name in (*(["period_column"] if request.period_column else []), *stated):
+        if not request.recurs:
+            yield Fault(name, "a statement about later releases, without recurs", f"recurs: true, or no {name}")
+    if stated and request.period_column:
+        yield Fault(next(iter(stated)), "a share beside a period_column", "one of them: the months tell the shares")
+    elif len(stated) == 1:
+        (missing,) = shares.keys() - stated.keys()
+        yield Fault(missing, "nothing", "the other share: of people who come new, and of those who leave")
+    for name, share in stated.items():
+        if not 0 <= share <= 1:
+            yield Fault(name, shortened(f"{share:f}"), "a share from 0 to 1")
+
+
 def _check_policy(request: ProposalRequest) -> Iterator[Fault]:
     if request.policy is None:
         return
@@ -167,7 +189,7 @@ def _check_policy(request: ProposalRequest) -> Iterator[Fault]:
 def _check_corrections(request: ProposalRequest) -> Iterator[Fault]:
     if request.correct and request.policy is not None:
         yield Fault("correct", "columns beside a policy to begin with", "roles and hierarchies in the policy")
-    others = (*request.leave_out, request.person_column, request.record_column)
+    others = (*request.leave_out, request.person_column, request.record_column, request.period_column)
     identifying = {name.casefold() for name in others if name}
     for i, one in enumerate(request.correct):
         if one.role is None:

@@ -130,6 +130,9 @@ class ProposalRequest(_message.Message):
     ACKNOWLEDGE_FIELD_NUMBER: _builtins.int
     POLICY_FIELD_NUMBER: _builtins.int
     CORRECT_FIELD_NUMBER: _builtins.int
+    PERIOD_COLUMN_FIELD_NUMBER: _builtins.int
+    COMING_SHARE_FIELD_NUMBER: _builtins.int
+    LEAVING_SHARE_FIELD_NUMBER: _builtins.int
     source_query: _builtins.str
     """One SELECT over tables of it, as a policy's `source_query`."""
     readers: Global___Readers.ValueType
@@ -148,6 +151,17 @@ class ProposalRequest(_message.Message):
     """How long the job may take about, an exact decimal. The policies share it evenly. Default: 40. Refused: 0 or less; more
     than 3600.
     """
+    period_column: _builtins.str
+    """With `recurs`: the column that says of which month a row is: a date, or any other value that grows from month to
+    month. The policies are tried on, and are for, the newest month; from at least three months the proposal forecasts
+    how many releases last. Default: at least three earlier releases of these people tell who comes and leaves.
+    """
+    coming_share: _builtins.str
+    """With `recurs`: the share of a month's people who are new, an exact decimal from 0 to 1, for a forecast without
+    earlier months. Refused: without `leaving_share`; beside `period_column`.
+    """
+    leaving_share: _builtins.str
+    """The share of a month's people who are not in the next one. Refused: without `coming_share`."""
     @_builtins.property
     def table(self) -> _policy_pb2.TableReference:
         """A table of the server's database. It is only read. Refused: a table of a warehouse."""
@@ -194,10 +208,13 @@ class ProposalRequest(_message.Message):
         acknowledge: _abc.Iterable[_builtins.str] | None = ...,
         policy: _policy_pb2.Policy | None = ...,
         correct: _abc.Iterable[Global___CorrectedColumn] | None = ...,
+        period_column: _builtins.str = ...,
+        coming_share: _builtins.str = ...,
+        leaving_share: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy", "source", b"source", "source_query", b"source_query", "table", b"table"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["acknowledge", b"acknowledge", "correct", b"correct", "keep", b"keep", "leave_out", b"leave_out", "person_column", b"person_column", "policy", b"policy", "readers", b"readers", "record_column", b"record_column", "recurs", b"recurs", "rows_are_people", b"rows_are_people", "source", b"source", "source_query", b"source_query", "table", b"table", "time_limit_seconds", b"time_limit_seconds"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["acknowledge", b"acknowledge", "coming_share", b"coming_share", "correct", b"correct", "keep", b"keep", "leave_out", b"leave_out", "leaving_share", b"leaving_share", "period_column", b"period_column", "person_column", b"person_column", "policy", b"policy", "readers", b"readers", "record_column", b"record_column", "recurs", b"recurs", "rows_are_people", b"rows_are_people", "source", b"source", "source_query", b"source_query", "table", b"table", "time_limit_seconds", b"time_limit_seconds"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_source: _TypeAlias = _typing.Literal["table", "source_query"]  # noqa: Y015
     _WhichOneofArgType_source: _TypeAlias = _typing.Literal["source", b"source"]  # noqa: Y015
@@ -351,6 +368,8 @@ class Proposal(_message.Message):
     RECOMMENDATION_FIELD_NUMBER: _builtins.int
     REQUEST_FIELD_NUMBER: _builtins.int
     DURATION_FIELD_NUMBER: _builtins.int
+    FORECAST_FIELD_NUMBER: _builtins.int
+    WAYS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """proposals/{id}"""
     job: _builtins.str
@@ -360,6 +379,10 @@ class Proposal(_message.Message):
     """A SELECT of the source's columns that repairs all findings, for another proposal. Empty: there are none."""
     recommendation: _builtins.str
     """One sentence: which one is recommended and why, or why none is."""
+    forecast: _builtins.str
+    """With `recurs`: one or more sentences on how long releases last: what the forecast was made of and how sure it is, or
+    why nobody can tell.
+    """
     @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp: ...
     @_builtins.property
@@ -388,6 +411,10 @@ class Proposal(_message.Message):
     def duration(self) -> _duration_pb2.Duration:
         """From the job's start."""
 
+    @_builtins.property
+    def ways(self) -> _containers.RepeatedCompositeFieldContainer[Global___ForecastWay]:
+        """The ways of releasing the same people again and again that the forecast played."""
+
     def __init__(
         self,
         *,
@@ -404,14 +431,74 @@ class Proposal(_message.Message):
         recommendation: _builtins.str = ...,
         request: Global___ProposalRequest | None = ...,
         duration: _duration_pb2.Duration | None = ...,
+        forecast: _builtins.str = ...,
+        ways: _abc.Iterable[Global___ForecastWay] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "duration", b"duration", "request", b"request", "source", b"source"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["alternatives", b"alternatives", "create_time", b"create_time", "decisions", b"decisions", "duration", b"duration", "findings", b"findings", "job", b"job", "name", b"name", "notes", b"notes", "recommendation", b"recommendation", "records", b"records", "repair_query", b"repair_query", "request", b"request", "source", b"source"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["alternatives", b"alternatives", "create_time", b"create_time", "decisions", b"decisions", "duration", b"duration", "findings", b"findings", "forecast", b"forecast", "job", b"job", "name", b"name", "notes", b"notes", "recommendation", b"recommendation", "records", b"records", "repair_query", b"repair_query", "request", b"request", "source", b"source", "ways", b"ways"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Proposal: _TypeAlias = Proposal  # noqa: Y015
+
+@_typing.final
+class ForecastWay(_message.Message):
+    """A way of releasing the same people every month, played from the newest month on by people of the months that are
+    there. Each played month was released and taken back. Replacing a release is no way: readers keep the earlier one.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WAY_FIELD_NUMBER: _builtins.int
+    FEWEST_RELEASES_FIELD_NUMBER: _builtins.int
+    MOST_RELEASES_FIELD_NUMBER: _builtins.int
+    MONTHS_EACH_FIELD_NUMBER: _builtins.int
+    FUTURES_FIELD_NUMBER: _builtins.int
+    REFUSED_FIELD_NUMBER: _builtins.int
+    COLUMNS_FIELD_NUMBER: _builtins.int
+    POLICY_FIELD_NUMBER: _builtins.int
+    way: _builtins.str
+    """In words."""
+    fewest_releases: _builtins.int
+    """So many releases were made before one was refused, in the future of the fewest."""
+    most_releases: _builtins.int
+    """In the future of the most."""
+    months_each: _builtins.int
+    """How many months lie between two releases."""
+    futures: _builtins.int
+    """How many futures were played."""
+    refused: _builtins.bool
+    """Whether a release was refused in each of them. Else the releases are the least: a year, or the time, was over."""
+    @_builtins.property
+    def columns(self) -> _containers.RepeatedCompositeFieldContainer[Global___ColumnLeft]:
+        """The rest of the columns in the last release, in the future of the fewest."""
+
+    @_builtins.property
+    def policy(self) -> _policy_pb2.Policy:
+        """Ready to submit, with the least levels of this way. Unset: the way has the policy of the first alternative, except
+        for `left_behind`.
+        """
+
+    def __init__(
+        self,
+        *,
+        way: _builtins.str = ...,
+        fewest_releases: _builtins.int = ...,
+        most_releases: _builtins.int = ...,
+        months_each: _builtins.int = ...,
+        futures: _builtins.int = ...,
+        refused: _builtins.bool = ...,
+        columns: _abc.Iterable[Global___ColumnLeft] | None = ...,
+        policy: _policy_pb2.Policy | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["columns", b"columns", "fewest_releases", b"fewest_releases", "futures", b"futures", "months_each", b"months_each", "most_releases", b"most_releases", "policy", b"policy", "refused", b"refused", "way", b"way"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ForecastWay: _TypeAlias = ForecastWay  # noqa: Y015
 
 @_typing.final
 class DoubtfulValues(_message.Message):

@@ -24,7 +24,7 @@ from tableveil.document import to_yaml
 from tableveil.document.read import read_message
 from tableveil.errors import InvalidError, shortened
 from tableveil.v1 import proposal_service_pb2 as v1
-from tableveil.v1.policy_pb2 import Documentation, Hierarchy, Role
+from tableveil.v1.policy_pb2 import Documentation, Hierarchy, Policy, Role
 from tableveil.wording.doubts import doubt, of_records
 
 RESULT = v1.Proposal
@@ -72,6 +72,30 @@ class _Wanted:
         str,
         click.option(
             "--record", metavar="COLUMN", default="", help="With --recurs: the column that identifies each record."
+        ),
+    ]
+    period: Annotated[
+        str,
+        click.option(
+            "--period",
+            metavar="COLUMN",
+            default="",
+            help="With --recurs: the column that says of which month a row is; the policies are for the newest.",
+        ),
+    ]
+    coming: Annotated[
+        str,
+        click.option(
+            "--coming",
+            metavar="SHARE",
+            default="",
+            help="With --recurs, without earlier months: the share of a month's people who are new, such as 0.03.",
+        ),
+    ]
+    leaving: Annotated[
+        str,
+        click.option(
+            "--leaving", metavar="SHARE", default="", help="The share of a month's people who are not in the next one."
         ),
     ]
     role: Annotated[
@@ -150,9 +174,11 @@ def propose(
         asked.source_query = source.query or ""
     job = session.client.submit_analysis(v1.SubmitProposalRequest(proposal=asked))
     result = session.client.get_result(RESULT, follow(session, job.name, session.output.err).result)
-    for alternative in result.alternatives:
+    policies = [one.policy for one in result.alternatives]
+    policies += [way.policy for way in result.ways if way.HasField("policy")]
+    for policy in policies:
         for field, text in documented.items():
-            setattr(alternative.policy.documentation, field, text)
+            setattr(policy.documentation, field, text)
     _write(result, prefix, overwrite, source.query)
     session.output.result(
         "proposal", result, lambda made: Group(_proposal(made), Text(), *_files(made, prefix, session.on_file))
@@ -219,6 +245,9 @@ def _request(wanted: _Wanted) -> v1.ProposalRequest:
         person_column=wanted.person,
         rows_are_people=wanted.rows_are_people,
         record_column=wanted.record,
+        period_column=wanted.period,
+        coming_share=wanted.coming,
+        leaving_share=wanted.leaving,
         acknowledge=wanted.acknowledge,
         correct=_corrected(wanted),
         time_limit_seconds=wanted.seconds,
@@ -274,7 +303,12 @@ def _file(prefix: Path, number: int) -> Path:
 def _all_files(prefix: Path) -> list[Path]:
     """All that a proposal may write."""
     yaml = [_file(prefix, number) for number in range(1, _MOST_FILES + 1)]
+    yaml.append(_coarser(prefix))
     return [*yaml, *(path.with_suffix(".sql") for path in yaml), _repaired(prefix)]
+
+
+def _coarser(prefix: Path) -> Path:
+    return prefix.with_name(f"{prefix.name}-coarser.yaml")
 
 
 def _repaired(prefix: Path) -> Path:
@@ -292,13 +326,18 @@ def _write(proposal: v1.Proposal, prefix: Path, overwrite: bool, query: str | No
     for path in _all_files(prefix):
         if overwrite and path.is_file() and not (query and path.read_text(encoding="utf-8") == query):
             path.unlink()
-    for number, alternative in enumerate(_released(proposal), 1):
-        path = _file(prefix, number)
-        head = [f"{proposal.name}: {_described(alternative)}. Bounds of hierarchies come from the data."]
-        head += [f"To be decided: {wording.printable(text)}" for text in (*proposal.decisions, *alternative.decisions)]
-        text = "".join(f"# {line}\n" for line in head) + to_yaml(alternative.policy)
+    policies: list[tuple[Path, str, Sequence[str], Policy]] = [
+        (_file(prefix, number), _described(one), one.decisions, one.policy)
+        for number, one in enumerate(_released(proposal), 1)
+    ]
+    if longest := _longest(proposal):
+        policies.append((_coarser(prefix), longest.way, (), longest.policy))
+    for path, described, decisions, policy in policies:
+        head = [f"{proposal.name}: {described}. Bounds of hierarchies come from the data."]
+        head += [f"To be decided: {wording.printable(text)}" for text in (*proposal.decisions, *decisions)]
+        text = "".join(f"# {line}\n" for line in head) + to_yaml(policy)
         write_text(path, text, "output", overwrite)
-        statement = "".join(f"-- {line}\n" for line in head) + create_statement(alternative.policy) + "\n"
+        statement = "".join(f"-- {line}\n" for line in head) + create_statement(policy) + "\n"
         write_text(path.with_suffix(".sql"), statement, "output", overwrite)
     if proposal.repair_query:
         write_text(_repaired(prefix), proposal.repair_query + "\n", "output", overwrite)
@@ -307,6 +346,8 @@ def _write(proposal: v1.Proposal, prefix: Path, overwrite: bool, query: str | No
 def _files(proposal: v1.Proposal, prefix: Path, on_file: Path | None) -> list[RenderableType]:
     made, on = _released(proposal), "" if on_file is None else f" --database {on_file}"
     lines = [f"Written: {_file(prefix, number)} and .sql ({_described(one)})." for number, one in enumerate(made, 1)]
+    if longest := _longest(proposal):
+        lines.append(f"Written: {_coarser(prefix)} and .sql ({longest.way}).")
     if proposal.repair_query:
         again = f"tableveil propose --query {_repaired(prefix)} --output {prefix} --overwrite{on}"
         lines.append(f"Written: {_repaired(prefix)}, which repairs the values: `{again}`, with your options.")
@@ -321,6 +362,12 @@ def _files(proposal: v1.Proposal, prefix: Path, on_file: Path | None) -> list[Re
 
 def _released(proposal: v1.Proposal) -> list[v1.TriedPolicy]:
     return [one for one in proposal.alternatives if one.HasField("score")]
+
+
+def _longest(proposal: v1.Proposal) -> v1.ForecastWay | None:
+    """The way with other levels that lasts longest; of equal ones the first, which keeps most."""
+    ways = [way for way in proposal.ways if way.HasField("policy")]
+    return max(ways, key=lambda way: way.fewest_releases * way.months_each, default=None)
 
 
 def _described(one: v1.TriedPolicy) -> str:
@@ -338,6 +385,10 @@ def _proposal(proposal: v1.Proposal) -> RenderableType:
     if made := _released(proposal):
         parts += [_heading("Policies that make a release"), _alternatives(made)]
         parts += [_heading("Left of each column: labels, share of *"), _columns(made)]
+    if proposal.forecast:
+        parts += [_heading("How long releases of the same people last"), Text(wording.printable(proposal.forecast))]
+    if proposal.ways:
+        parts += [_ways(proposal)]
     decisions = [*proposal.decisions, *(f"{_named(one)}: {text}" for one in made for text in one.decisions)]
     decisions += dict.fromkeys(text for one in made for text in wording.unstated(one.policy))
     if decisions:
@@ -372,6 +423,26 @@ def _alternatives(made: list[v1.TriedPolicy]) -> RenderableType:
         for number, one in enumerate(made, 1)
     ]
     return listing(columns, rows, "", tuple(name for name in columns if name != "method"))
+
+
+def _ways(proposal: v1.Proposal) -> RenderableType:
+    """One cell has all that a way leaves: ways have the same columns, and may have a dozen."""
+    columns = ("way", "releases", "months", "left of each column in the last one")
+    rows = [
+        (
+            one.way,
+            _lasting(one, 1),
+            _lasting(one, one.months_each),
+            wording.printable(", ".join(f"{column.column} {_left(column)}" for column in one.columns)) or "nothing",
+        )
+        for one in proposal.ways
+    ]
+    return listing(columns, rows, "")
+
+
+def _lasting(way: v1.ForecastWay, each: int) -> str:
+    few, many = way.fewest_releases * each, way.most_releases * each
+    return f"{'' if way.refused else 'at least '}{few}{f' to {many}' if few < many and way.refused else ''}"
 
 
 def _columns(made: list[v1.TriedPolicy]) -> RenderableType:

@@ -33,7 +33,7 @@ from tableveil.requests.proposal import (
     check_proposal_request,
 )
 from tableveil.state.kinds import JobKind
-from tableveil.state.proposals import Proposal, TriedPolicy
+from tableveil.state.proposals import ForecastWay, Proposal, TriedPolicy
 from tableveil.v1 import policy_pb2
 from tableveil.v1 import proposal_service_pb2 as v1
 
@@ -63,6 +63,9 @@ def proposal_request_from_proto(message: v1.ProposalRequest) -> tuple[ProposalRe
         person_column=message.person_column,
         rows_are_people=message.rows_are_people,
         record_column=message.record_column,
+        period_column=message.period_column,
+        coming_share=_share(message, "coming_share", faults),
+        leaving_share=_share(message, "leaving_share", faults),
         seconds=faults.required_decimal(limit, "time_limit_seconds", Decimal(1)) if limit else Decimal(40),
         acknowledge=tuple(message.acknowledge),
         policy=_policy(message, faults),
@@ -81,6 +84,11 @@ def _corrected(message: v1.CorrectedColumn, path: str, faults: Faults) -> Correc
     if message.HasField("hierarchy") and message.hierarchy.WhichOneof("kind") in ("table", "safe_harbor_zip"):
         faults.add(f"{path}.hierarchy", "a hierarchy in a table", "a rule, listed rows or a stored hierarchy")
     return CorrectedColumn(message.column, role, message.HasField("hierarchy"))
+
+
+def _share(message: v1.ProposalRequest, field: str, faults: Faults) -> Decimal | None:
+    text: str = getattr(message, field)
+    return faults.required_decimal(text, field, Decimal(0)) if text else None
 
 
 def _policy(message: v1.ProposalRequest, faults: Faults) -> Policy | None:
@@ -124,6 +132,8 @@ def composed(
     else:
         message = policy_pb2.Policy()
         message.CopyFrom(base)
+        if wanted.request.source_query:
+            message.source_query = wanted.request.source_query
     _correct(message, wanted, draft, corrections)
     _complete(message, wanted, draft, variant)
     policy, faults = policy_from_proto(message)
@@ -156,7 +166,9 @@ def _correct(
 
 def _complete(message: policy_pb2.Policy, wanted: Wanted, draft: PolicyDraft, variant: Variant) -> None:
     request = wanted.request
-    left_out = {name.casefold() for name in (*request.leave_out, request.person_column, wanted.record_column) if name}
+    numbered = (request.person_column, wanted.record_column, request.period_column)
+    left_out = {name.casefold() for name in (*request.leave_out, *numbered) if name}
+    least = dict(variant.least)
     kept = {kept.column.casefold(): kept.maximum_level for kept in request.keep}
     acknowledged = {name.casefold() for name in request.acknowledge}
     for attribute in message.attributes:
@@ -170,6 +182,8 @@ def _complete(message: policy_pb2.Policy, wanted: Wanted, draft: PolicyDraft, va
                 attribute.ClearField("maximum_level")
         if folded in acknowledged:
             attribute.acknowledged = True
+        if least.get(attribute.column, 0) > attribute.minimum_level:
+            attribute.minimum_level = least[attribute.column]
     if request.person_column or request.rows_are_people:
         message.ClearField("person")
         if request.rows_are_people:
@@ -276,12 +290,17 @@ def proposal_to_proto(proposal: Proposal) -> v1.Proposal:
         proposal,
         v1.Proposal,
         alternatives=map(_alternative, proposal.alternatives),
+        ways=map(_way, proposal.ways),
         request=json_format.Parse(proposal.request, v1.ProposalRequest()),
     )
 
 
 def _alternative(tried_policy: TriedPolicy) -> v1.TriedPolicy:
     return copied(tried_policy, v1.TriedPolicy, policy=policy_from_json(tried_policy.policy))
+
+
+def _way(way: ForecastWay) -> v1.ForecastWay:
+    return copied(way, v1.ForecastWay, policy=policy_from_json(way.policy) if way.policy else None)
 
 
 def _read(request: v1.SubmitProposalRequest) -> Read:

@@ -30,11 +30,15 @@ _ALONE = "Releases by local recoding cannot be judged together with the next one
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """How a policy differs from the others; without `limits`, columns that nobody asked to keep may be erased."""
+    """How a policy differs from the others; without `limits`, columns that nobody asked to keep may be erased.
+
+    The columns of `least` have these levels at least.
+    """
 
     k: int
     local: bool
     limits: bool = True
+    least: tuple[tuple[str, int], ...] = ()
 
     @property
     def method(self) -> str:
@@ -146,7 +150,8 @@ class _Trials:
             return TriedPolicy(document, variant.method, variant.k, failure=str(error))
         self.releases.update(number for one in (*release.joint, *refusals) for number in one.releases)
         columns = tuple(
-            _left(each_attribute, release.records - release.suppressed_records) for each_attribute in release.attributes
+            column_left(each_attribute, release.records - release.suppressed_records)
+            for each_attribute in release.attributes
         )
         return TriedPolicy(
             document,
@@ -206,7 +211,8 @@ def is_hidden(column: ColumnLeft) -> bool:
     return column.erased or column.hidden > MOST_HIDDEN
 
 
-def _left(attribute_result: AttributeResult, released: int) -> ColumnLeft:
+def column_left(attribute_result: AttributeResult, released: int) -> ColumnLeft:
+    """The rest of a column in a release of so many records."""
     at_top = sum(records for level, records in attribute_result.levels if level == attribute_result.top_level)
     hidden = at_top / released if attribute_result.levels and released else float(attribute_result.erased)
     return ColumnLeft(

@@ -9,11 +9,12 @@ from tableveil.backend import WarehouseSession
 from tableveil.drafting import PolicyDraft, agreement, combined_marks, numbers_people_by_name, person_column, unique
 from tableveil.errors import InvalidError, NearestNames, shortened
 from tableveil.hierarchy import SafeHarborZip, TableLevels
-from tableveil.pipelines.alternatives import MOST_HIDDEN, Tried, Variant, is_hidden, tried, with_roles
+from tableveil.pipelines.alternatives import LOCAL, MOST_HIDDEN, Tried, Variant, is_hidden, tried, with_roles
 from tableveil.pipelines.chosen_columns import Narrowed, chosen_columns, paid_by
 from tableveil.pipelines.combined_person import same_in, with_person
 from tableveil.pipelines.draft import draft_of
 from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.proposal_forecast import Foreseen, foreseen, newest_month
 from tableveil.pipelines.result import store_result
 from tableveil.pipelines.work import Work
 from tableveil.policy import Policy, Role, TableReference
@@ -63,6 +64,7 @@ def run_proposal(job: JobContext, request: ProposalRequest, compose: Compose) ->
         TableveilError: nothing was stored.
     """
     job.report.phase(JobPhase.READING)
+    whole, request = _with_newest_month(job, request)
     read = _read(job, request)
     draft, read_doubts, wanted = read.draft, read.found, read.wanted
     decisions = tuple(_decisions(draft, read.person, request, wanted.record_column))
@@ -74,6 +76,10 @@ def run_proposal(job: JobContext, request: ProposalRequest, compose: Compose) ->
         *_notes(draft, made, read.singled, wanted, read.chosen),
         *_paid(job, read, ranked[0]),
     )
+
+    # Releases of local recoding cannot be judged together.
+    together = next(one for one in ranked if one.method != LOCAL)
+    future = _foreseen(job, whole, read, made, together.k, compose) if request.recurs else Foreseen()
 
     def result(number: int) -> Proposal:
         return Proposal(
@@ -90,7 +96,9 @@ def run_proposal(job: JobContext, request: ProposalRequest, compose: Compose) ->
             request=job.document,
             findings=read_doubts.findings,
             alternatives=ranked,
-            releases=made.releases,
+            releases=tuple(sorted({*made.releases, *future.releases})),
+            forecast=future.told,
+            ways=future.ways,
         )
 
     return store_result(job, PROPOSALS, result)
@@ -127,6 +135,34 @@ def _found(session: WarehouseSession, request: ProposalRequest) -> Source:
     if source is None or faults:
         raise invalid("PROPOSAL_INVALID", "nothing can be proposed as asked", faults)
     return source
+
+
+def _with_newest_month(job: JobContext, request: ProposalRequest) -> tuple[ProposalRequest, ProposalRequest]:
+    """The request with its column's spelling, and that of the newest month's rows alone: policies are for one month."""
+    if not request.period_column:
+        return request, request
+    with job.database.session() as session:
+        source = _found(session, request)
+        names = {one.name.casefold(): one.name for one in source.columns}
+        name = names.get(request.period_column.casefold())
+        if name is None:
+            actual = f"{shortened(request.period_column)}, whose type has no order"
+            raise InvalidError.of("PROPOSAL_INVALID", "period_column", actual, "a date, a number or a text")
+        named_period = replace(request, period_column=name)
+        return named_period, replace(named_period, source_query=newest_month(source, named_period))
+
+
+def _foreseen(job: JobContext, whole: ProposalRequest, read: _Read, made: Tried, k: int, compose: Compose) -> Foreseen:
+    draft = with_roles(read.draft, made.learned)
+
+    def made_with(least: Sequence[tuple[str, int]]) -> tuple[Policy, str]:
+        return compose(read.wanted, draft, Variant(k, False, made.limited, tuple(least)))
+
+    with job.database.session() as session:
+        session.control, session.memory = job.control, job.session.memory
+        # A person of several columns is one of a query, which has the rows of the newest month alone.
+        of_all = read.wanted.request if not whole.period_column else whole
+        return foreseen(job, session, _found(session, of_all), of_all, k, made_with)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,13 +241,14 @@ def _read_as(job: JobContext, request: ProposalRequest) -> _Read:
             )
         _check_method(request, draft)
         # A policy has taken what is declared of its table.
-        drafted = request.policy is None and not request.source_query
-        declared = table_privacy.find(session.ledger, source.reference) if drafted else None
+        drafted = request.policy is None and request.table is not None
+        declared_of = find_source(session, request.table, "", "table")[0] if drafted and request.table else None
+        declared = table_privacy.find(session.ledger, declared_of.reference) if declared_of else None
         person = _person(draft, request)
         named_record = request.record_column if request.policy is None else request.policy.record_column
         record = named_record or _record_column(draft, person.column) if request.recurs else ""
         singled = _singled_out(draft, request) if declared is None and request.policy is None else []
-        draft = with_roles(draft, _roles(draft, request, (*singled, person.column, record)))
+        draft = with_roles(draft, _roles(draft, request, (*singled, person.column, record, request.period_column)))
         draft = replace(draft, person_column=person.column or None, repeating=person.repeating)
         is_guessed = declared is None and request.policy is None
         chosen = chosen_columns(session, source, draft, request) if is_guessed else Narrowed(draft)

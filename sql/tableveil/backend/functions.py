@@ -49,6 +49,11 @@ def later_by_years(value: exp.Expr, years: exp.Expr) -> exp.Expr:
     return exp.Add(this=value, expression=_call("to_years", cast(years, "INTEGER")))
 
 
+def month_start(value: exp.Expr) -> exp.Expr:
+    """The first day of a date's month."""
+    return _call("date_trunc", exp.Literal.string("month"), value)
+
+
 def seconds_of(value: exp.Expr) -> exp.Expr:
     """The seconds of a date or a timestamp since 1970."""
     return _call("epoch", value)

@@ -5,7 +5,14 @@ from tableveil.lifecycle.erase import Erased, erase
 from tableveil.lifecycle.evidence import Evidence, Solution
 from tableveil.lifecycle.gates import check_admitted, check_place, check_read
 from tableveil.lifecycle.guards import check_guards, labels_of
-from tableveil.lifecycle.ledger import check_ledger, check_readers, named, releases_of_same_people, unseen_matches
+from tableveil.lifecycle.ledger import (
+    check_ledger,
+    check_readers,
+    named,
+    releases_of_same_people,
+    releases_of_tables,
+    unseen_matches,
+)
 from tableveil.lifecycle.promote import Promotion, check_trial, promote
 from tableveil.lifecycle.publish import PublicationTerms, Rehearsal, publish, rehearse, writing
 from tableveil.lifecycle.repeated import repeated_by_reason
@@ -47,6 +54,7 @@ __all__ = [
     "refuse_trial",
     "rehearse",
     "releases_of_same_people",
+    "releases_of_tables",
     "repeated_by_reason",
     "require_current",
     "require_here",

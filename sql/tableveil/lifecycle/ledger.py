@@ -86,6 +86,12 @@ def repeated_releases(session: WarehouseSession, source: Source, fingerprint: Fi
     return _of_same_people(session.embedded, tables, fingerprint, compared).releases
 
 
+def releases_of_tables(session: WarehouseSession, source: Source) -> set[int]:
+    """The releases of a source's tables that the caller may see."""
+    compared = releases.compared_releases(session.ledger)
+    return set(releases.earlier_releases(session.ledger, [*map(session.recorded, source.tables)], None, compared))
+
+
 def releases_of_same_people(session: Session, release: Release, others: Collection[int] = ()) -> set[int]:
     """The other releases that are known to be of the same people, by the rules of `check_ledger`.
 

@@ -166,6 +166,15 @@ def count_people(ledger: Ledger, release: int) -> int:
     return int(ledger.rows(query, [release, release])[0][0])
 
 
+def presence(ledger: Ledger, releases: Sequence[int]) -> dict[str, NDArray[Any]]:
+    """The people with a row in the source of each release: the `month`, a position among these, and a `person`."""
+    query = (
+        "SELECT list_position(?::BIGINT[], release) - 1 AS month, dense_rank() OVER (ORDER BY digest) - 1 AS person "
+        "FROM tableveil.release_persons WHERE list_contains(?::BIGINT[], release)"
+    )
+    return ledger.arrays(query, [list(releases), list(releases)])
+
+
 def sharing(ledger: Ledger, releases: Collection[int], other: int) -> set[int]:
     """The releases among these that have somebody, or some record, of the other one."""
     query = (

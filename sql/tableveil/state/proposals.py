@@ -48,11 +48,30 @@ class TriedPolicy:
 
 
 @dataclass(frozen=True, slots=True)
+class ForecastWay:
+    """A way to release the same people again and again, and how many releases it lasts in `futures` that were played.
+
+    A release covers `months_each`. Unless the next one was `refused` in every future, more may follow. `columns` are
+    those of the last release in the future of the fewest; `policy` has other least levels, and is empty without.
+    """
+
+    way: str
+    fewest_releases: int
+    most_releases: int
+    months_each: int
+    futures: int
+    refused: bool
+    columns: tuple[ColumnLeft, ...] = ()
+    policy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Proposal:
     """A proposal; `request` is the request as JSON, `seconds` are those from the job's start.
 
     The recommended alternative comes first. `decisions` are those that all of them need. The alternatives depend on
-    the `releases`, and are for readers of all of them.
+    the `releases`, and are for readers of all of them, as are the `ways` and the `forecast`, which says what these are
+    made of.
     """
 
     number: int
@@ -69,12 +88,22 @@ class Proposal:
     findings: tuple[DoubtfulValues, ...]
     alternatives: tuple[TriedPolicy, ...]
     releases: tuple[int, ...] = ()
+    forecast: str = ""
+    ways: tuple[ForecastWay, ...] = ()
 
 
 _COLUMNS = Table(
     "proposal_columns",
     ColumnLeft,
     *("proposal", "alternative"),
+    position=True,
+    names={"column": "column_name"},
+)
+
+_WAY_COLUMNS = Table(
+    "proposal_way_columns",
+    ColumnLeft,
+    *("proposal", "way"),
     position=True,
     names={"column": "column_name"},
 )
@@ -96,7 +125,7 @@ class _Proposals(NumberedTable[Proposal]):
         """The proposals, without alternatives where these depend on a release that the ledger's reader may not see."""
         hidden = joint_texts.hidden(ledger, [one.job for one in rows])
         return [
-            replace(one, alternatives=(), recommendation=LEFT_OUT) if hidden[one.job] else one
+            replace(one, alternatives=(), recommendation=LEFT_OUT, forecast="", ways=()) if hidden[one.job] else one
             for one in super()._for_reader(ledger, rows)
         ]
 
@@ -113,6 +142,7 @@ PROPOSALS = _Proposals(
         "alternatives": Table(
             "proposal_alternatives", TriedPolicy, "proposal", position=True, parts={"columns": _COLUMNS}
         ),
+        "ways": Table("proposal_ways", ForecastWay, "proposal", position=True, parts={"columns": _WAY_COLUMNS}),
     },
     seen=lambda visibility: by_reads(visibility.owned),
 )
