@@ -72,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         share, hidden = f"{len(shape.wrong)} of {shape.columns}", f"{len(shape.hidden)} of {shape.released}"
         print(
             f"  {shape.shape.name:<18} {shape.corrections}  {share:<10} {shape.seconds:5.1f}  {hidden:<8}"
-            f"{shape.problem or 'released'}  {' '.join(shape.wrong[:12])}",
+            f"{shape.problem or f'released, {shape.to_decide} to decide'}  {' '.join(shape.wrong[:12])}",
             flush=True,
         )
     worst = worst_choice(TABLES)

@@ -18,7 +18,13 @@ from tableveil.errors import InvalidError, TableveilError
 from tableveil.pipelines.alternatives import MOST_HIDDEN
 from tableveil.v1 import policy_pb2, table_service_pb2
 from tableveil.v1.policy_pb2 import ROLE_IDENTIFYING
-from tableveil.v1.proposal_service_pb2 import ColumnLeft, Proposal, ProposalRequest, SubmitProposalRequest
+from tableveil.v1.proposal_service_pb2 import (
+    READERS_CONTRACT,
+    ColumnLeft,
+    Proposal,
+    ProposalRequest,
+    SubmitProposalRequest,
+)
 
 SECONDS = "20"
 """For each proposal: the tables are small."""
@@ -53,11 +59,11 @@ def _outcome(client: Client, made: Made, path: Path, name: str) -> Outcome:
     how = client.guess_csv_format(path, table_service_pb2.CsvFormat(encoding_name="utf-8"), [], 4_000).format
     client.load_file(path, table, how=how)
     corrections = 0
-    found = _proposal(client, ProposalRequest(table=table, time_limit_seconds=SECONDS))
+    found = _proposal(client, ProposalRequest(table=table, readers=READERS_CONTRACT, time_limit_seconds=SECONDS))
     best = found.alternatives[0] if found.alternatives else None
     if best is None or not best.recommended:
         corrections = 1
-        told = ProposalRequest(table=table, time_limit_seconds=SECONDS)
+        told = ProposalRequest(table=table, readers=READERS_CONTRACT, time_limit_seconds=SECONDS)
         if made.person:
             told.person_column = made.person
         else:
@@ -82,7 +88,8 @@ class ShapeOutcome:
     """The end of the journey of a file in the shape of a real one.
 
     `wrong` are columns that were drafted in another role than the true one; `seconds` are those of CPU that all
-    proposals took. `hidden` are columns of the release that are nearly all `*`, among so many `released` ones.
+    proposals took. `hidden` are columns of the release that are nearly all `*`, among so many `released` ones, and
+    `to_decide` the sentences about the release that are left to its owner.
     """
 
     shape: Shape
@@ -93,6 +100,7 @@ class ShapeOutcome:
     problem: str
     released: int = 0
     hidden: tuple[str, ...] = ()
+    to_decide: int = 0
 
 
 def shape_outcomes(seed: int) -> Iterator[ShapeOutcome]:
@@ -123,9 +131,10 @@ def _shape_outcome(client: Client, shape: Shape, table: policy_pb2.TableReferenc
     drafted = {one.column: ROLES.from_proto(one.role) for one in attributes}
     wrong = tuple(column for column, role in drafted.items() if role not in shape.role_of(column.strip()))
     started, problem, released = time.process_time(), "", list[ColumnLeft]()
+    to_decide = 0
     # The limit is of the clock. What is measured is CPU, of which other work of the machine may leave a part alone.
     crowd = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
-    asked = ProposalRequest(table=table, time_limit_seconds=f"{40 * crowd:.0f}")
+    asked = ProposalRequest(table=table, readers=READERS_CONTRACT, time_limit_seconds=f"{40 * crowd:.0f}")
     try:
         found = _proposal(client, asked)
         if not _recommended(found):
@@ -133,16 +142,18 @@ def _shape_outcome(client: Client, shape: Shape, table: policy_pb2.TableReferenc
             _correct(asked, shape)
             found = _proposal(client, asked)
         seconds = time.process_time() - started
-        if _recommended(found):
+        # Of people with several records something is always to be decided: nobody but the owner can.
+        if found.alternatives and found.alternatives[0].HasField("score") and not found.decisions:
             client.wait(client.submit(found.alternatives[0].policy).name)
             released.extend(found.alternatives[0].columns)
+            to_decide = len(found.alternatives[0].decisions)
         else:
             why = [*found.decisions, *(text for one in found.alternatives for text in (*one.decisions, one.failure))]
-            problem = f"none is recommended: {found.recommendation} {why[:2]}"
+            problem = f"none is released: {found.recommendation} {why[:2]}"
     except TableveilError as error:
         seconds, problem = time.process_time() - started, f"{error.code}: {error}"
     hidden = tuple(one.column for one in released if _is_hidden(one))
-    return ShapeOutcome(shape, corrections, len(drafted), wrong, seconds, problem, len(released), hidden)
+    return ShapeOutcome(shape, corrections, len(drafted), wrong, seconds, problem, len(released), hidden, to_decide)
 
 
 def _is_hidden(left: ColumnLeft) -> bool:

@@ -67,7 +67,10 @@ def _rows(session: Session, files: Mapping[Path, str], how: CsvFormat, most_colu
     scales = _check_stated_types(how.types, names)
     check_pivots(how, names)
     check_options(how, names)
-    converts = any(is_converted(how, name) for name in names)
+    usual = "VARCHAR" if how.all_text else ""
+    # Where all is text, nothing is read before the load, and no line is known to be rejected.
+    typed = [name for name in names if how.types.get(name, usual).upper() != "VARCHAR"]
+    converts = any(is_converted(how, name) for name in typed)
     types = dict.fromkeys(every, "VARCHAR")
     untold = [name for name in names if name not in how.types] if not how.all_text else []
     is_broken = False

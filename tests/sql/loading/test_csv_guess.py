@@ -213,3 +213,9 @@ def test_codes_among_numbers_are_said(session: Session, file: Path) -> None:
     assert guess.doubts == (
         "20 of 180 values of 'value' are no DECIMAL(18,1), as the others are: it stays text (--type value=VARCHAR).",
     )
+
+
+@pytest.mark.parametrize("how", [CsvFormat(all_text=True), CsvFormat(types={"a": "VARCHAR", "b": "VARCHAR"})])
+def test_trimmed_columns_may_all_be_text(session: Session, file: Path, how: CsvFormat) -> None:
+    file.write_bytes(b"a,b\n1, 5\n2, x\n")
+    assert loaded(session, file, replace(how, trimmed=("b",)))[1] == [("1", "5"), ("2", "x")]
