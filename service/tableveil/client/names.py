@@ -19,12 +19,17 @@ SCHEMA_RULES = "schemaRules"
 TARGETS = "targets"
 
 
-def resource_name(collection: str, text: str, field: str = "name") -> str:
+Name = str | int
+"""A job or a result: `jobs/3`, `"3"` or 3."""
+
+
+def resource_name(collection: str, name: Name, field: str = "name") -> str:
     """The full name of the resource: `3` and `jobs/3` both become `jobs/3`.
 
     Raises:
         InvalidError: It is no name of that collection.
     """
+    text = str(name)
     prefix, _, number = text.rpartition("/")
     # Digits of other scripts are digits to Python, but not to the service.
     if prefix in ("", collection) and number.isascii() and number.isdigit():

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from typing import Protocol
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Protocol
 
 import grpc
 import pyarrow as pa
 
-from tableveil.errors import TableveilError
+from tableveil.errors import InvalidError, TableveilError, shortened
 
 
 class Piece(Protocol):
@@ -88,3 +90,20 @@ class ObjectReader(pa.ipc.RecordBatchStreamReader):  # type: ignore[misc]  # Arr
         """Ends the call; there is nothing more to read."""
         super().close()
         self._source.close()
+
+
+def collected_into(kind: str, read: Callable[[], pa.RecordBatchReader]) -> Any:
+    """All of a stream, as a table of Arrow, or a data frame of pandas or polars."""
+    if kind not in _KINDS:
+        raise InvalidError.of("READ_INVALID", "into", shortened(kind), f"one of {', '.join(_KINDS)}")
+    if not find_spec(_KINDS[kind]):
+        hint = f"Install it: pip install {kind}."
+        raise InvalidError.of("READ_INVALID", "into", f"{kind}, which is not installed", "an installed library", hint)
+    with read() as reader:
+        table = reader.read_all()
+    if kind == "polars":
+        return import_module("polars").from_arrow(table)
+    return table.to_pandas() if kind == "pandas" else table
+
+
+_KINDS = {"arrow": "pyarrow", "pandas": "pandas", "polars": "polars"}

@@ -110,7 +110,14 @@ class _Sent:
         self._metadata = metadata
 
     def _call(self, call: Any, request: Any, timeout: float | None, metadata: Any, options: Any) -> Any:
-        return call(request, timeout, (*(metadata or ()), *self._metadata()), **options)
+        metadata = (*(metadata or ()), *self._metadata())
+        try:
+            return call(request, timeout, metadata, **options)
+        except ValueError as error:
+            # gRPC tells by the text alone that the channel is closed.
+            if "closed" not in str(error):
+                raise
+            raise InvalidError("CLIENT_CLOSED", "the client is closed; make another one to ask further") from None
 
     def __call__(self, request: Any, timeout: float | None = None, metadata: Any = None, **options: Any) -> Any:
         return self._call(self._method, request, timeout, metadata, options)

@@ -279,6 +279,11 @@ class FakeService(
         gone = release_service_pb2.PublicationTarget(name="gone", published=3)
         return release_service_pb2.ListTargetsResponse(targets=[gone, shelf])
 
+    def GetTarget(  # noqa: N802
+        self, request: release_service_pb2.GetTargetRequest, context: grpc.ServicerContext
+    ) -> release_service_pb2.PublicationTarget:
+        raise NotImplementedError
+
     def GetJointClasses(  # noqa: N802
         self, request: release_service_pb2.GetJointClassesRequest, context: grpc.ServicerContext
     ) -> release_service_pb2.JointClasses:
@@ -490,6 +495,11 @@ class FakeService(
         request_iterator: Iterator[hierarchy_service_pb2.PreviewHierarchyRequest],
         context: grpc.ServicerContext,
     ) -> hierarchy_service_pb2.PreviewHierarchyResponse:
+        raise NotImplementedError
+
+    def GetHierarchy(  # noqa: N802
+        self, request: hierarchy_service_pb2.GetHierarchyRequest, context: grpc.ServicerContext
+    ) -> hierarchy_service_pb2.StoredHierarchyInfo:
         raise NotImplementedError
 
     def CompareHierarchies(  # noqa: N802

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gc
 import weakref
+from importlib.util import find_spec
 
 import pyarrow as pa
 import pytest
 
 from tableveil.client import Client, UnreachableError
-from tableveil.errors import NotFoundError
+from tableveil.errors import InvalidError, NotFoundError
 from tests.service.client.fake_service import PIECE, FakeService, ipc
 
 SMALL = pa.table({"age": ["[20, 30[", "*", None], "n": pa.array([1, 2, 3], pa.int64())})
@@ -74,3 +75,17 @@ def test_a_stream_that_breaks(client: Client, service: FakeService) -> None:
     service.break_after = 100_000
     with client.read("1", "x") as reader, pytest.raises(UnreachableError):
         reader.read_all()
+
+
+def test_arrives_as_it_is_asked_for(client: Client, service: FakeService) -> None:
+    service.objects["x"] = SMALL
+    assert client.read(1, "x", into="arrow") == SMALL
+    if find_spec("pandas"):
+        assert client.read(1, "x", into="pandas")["n"].tolist() == [1, 2, 3]
+    if find_spec("polars"):
+        assert client.read(1, "x", into="polars")["n"].to_list() == [1, 2, 3]
+    else:
+        with pytest.raises(InvalidError, match="pip install polars"):
+            client.read(1, "x", into="polars")
+    with pytest.raises(InvalidError, match="one of arrow, pandas, polars"):
+        client.read(1, "x", into="excel")  # type: ignore[call-overload]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tableveil.client import Client, UnreachableError
+from tableveil.document import to_yaml
 from tableveil.errors import Fault, InvalidError, NotFoundError
 from tableveil.v1 import faults_pb2, hierarchy_service_pb2, job_service_pb2, release_service_pb2
 from tests.service.client import samples
@@ -159,3 +162,29 @@ def test_a_list_is_read_page_by_page_or_one_page_alone(client: Client, service: 
     assert every[: len(first) + len(second)] == [one.name for one in (*first, *second)]
     assert every == list(service.releases)
     assert bool(end) == (len(every) > len(first) + len(second))
+
+
+def test_names_may_be_numbers(client: Client, service: FakeService) -> None:
+    service.releases = {"releases/2": samples.release("releases/2")}
+    assert client.get_release(2) == samples.release("releases/2")
+    with pytest.raises(InvalidError, match="-2"):
+        client.get_release(-2)
+
+
+def test_a_policy_is_submitted_from_its_file(client: Client, service: FakeService, tmp_path: Path) -> None:
+    file = tmp_path / "policy.yaml"
+    file.write_text(to_yaml(samples.policy()), encoding="utf-8")
+    service.submit("jobs/1", state=job_service_pb2.JOB_STATE_QUEUED)
+    client.submit(str(file))
+    assert service.requests[-1] == job_service_pb2.SubmitJobRequest(policy=samples.policy())
+    file.write_text("sourc: patients", encoding="utf-8")
+    with pytest.raises(InvalidError, match="sourc"):
+        client.submit(file)
+
+
+def test_a_closed_client_says_so(service: FakeService) -> None:
+    with Client(service.address) as client:
+        client.wait_until_ready(60)
+    for ask in (lambda: client.get_release(2), lambda: list(client.watch_job(1)), lambda: client.read(1, "x")):
+        with pytest.raises(InvalidError, match="the client is closed"):
+            ask()

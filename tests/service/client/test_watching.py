@@ -135,3 +135,10 @@ def test_who_stops_watching_ends_the_stream(client: Client, service: FakeService
     for _ in client.watch_job("1"):
         break
     assert gone.wait(20)
+
+
+def test_a_wait_may_have_an_end(client: Client, service: FakeService) -> None:
+    service.submit("jobs/1", [FIRST, DONE], state=RUNNING)
+    with pytest.raises(TimeoutError, match="jobs/1 has not ended within 0 seconds, and goes on"):
+        client.wait(1, timeout=0)
+    assert client.wait(1, timeout=60).state == DONE.state

@@ -14,6 +14,7 @@ CODES = {
         "Check that client and server are of one version.",
     ),
     "CANCELLED": ("Somebody cancelled the job or the call.", "Submit again if you still want it."),
+    "CLIENT_CLOSED": ("The client was closed, and asked something afterwards.", "Make another client."),
     "COMMAND_INVALID": ("The endpoint does not answer this command of Flight SQL.", "Use a driver's ordinary queries."),
     "DEADLINE": (
         "The server did not answer in time. It may have done what was asked.",
@@ -61,6 +62,10 @@ CODES = {
         "Ask for less, or raise `--query-memory`.",
     ),
     "QUERY_TIME": ("The query took longer than one may.", "Ask for less, or raise `--query-seconds`."),
+    "READ_INVALID": (
+        "Released rows cannot be read into that: it is not known, or not installed.",
+        "Install the library that the error names, or read into arrow.",
+    ),
     "RELEASE_GONE": ("The release was replaced or removed while the query began.", "Try again."),
     "REQUEST_RUNNING": ("A request with this request id is being handled.", "Ask again when it has ended."),
     "REQUEST_ID_INVALID": ("The request id is too long, or has control characters.", "Use a short printable text."),

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from tableveil.client.connection import Connection
 from tableveil.client.listing import Listing
-from tableveil.client.names import GRANTS, PRIVACY_BUDGETS, SCHEMA_RULES, TOKENS, full_name, resource_name
+from tableveil.client.names import GRANTS, PRIVACY_BUDGETS, SCHEMA_RULES, TOKENS, Name, full_name, resource_name
 from tableveil.v1 import access_pb2
 from tableveil.v1 import access_service_pb2 as v1
 from tableveil.v1.access_service_pb2_grpc import AccessServiceStub
@@ -36,7 +36,7 @@ class AccessVerbs(Connection):
             request.lifetime.FromTimedelta(lifetime)
         return self._ask(self._access.CreateToken, request)
 
-    def get_token(self, token: str) -> v1.Token:
+    def get_token(self, token: Name) -> v1.Token:
         """A token, without its text."""
         return self._ask(self._access.GetToken, v1.GetTokenRequest(name=resource_name(TOKENS, token)))
 
@@ -44,12 +44,12 @@ class AccessVerbs(Connection):
         """All tokens, newest first."""
         return self._listed(self._access.ListTokens, v1.ListTokensRequest(), lambda page: page.tokens)
 
-    def revoke_token(self, token: str) -> v1.Token:
+    def revoke_token(self, token: Name) -> v1.Token:
         """Lets a token be refused from now on."""
         request = v1.RevokeTokenRequest(name=resource_name(TOKENS, token))
         return self._ask(self._access.RevokeToken, request)
 
-    def confirm_token(self, token: str) -> v1.Token:
+    def confirm_token(self, token: Name) -> v1.Token:
         """Lets a token be accepted again that a restore suspended."""
         request = v1.ConfirmTokenRequest(name=resource_name(TOKENS, token))
         return self._ask(self._access.ConfirmToken, request)
@@ -58,7 +58,7 @@ class AccessVerbs(Connection):
         """Gives a principal or a group a role; it counts from now on."""
         return self._ask(self._access.AddGrant, v1.AddGrantRequest(rule=rule))
 
-    def get_grant(self, grant: str) -> v1.Grant:
+    def get_grant(self, grant: Name) -> v1.Grant:
         """A grant on what the caller administers."""
         return self._ask(self._access.GetGrant, v1.GetGrantRequest(name=resource_name(GRANTS, grant)))
 
@@ -66,7 +66,7 @@ class AccessVerbs(Connection):
         """The grants on what the caller administers, newest first."""
         return self._listed(self._access.ListGrants, v1.ListGrantsRequest(), lambda page: page.grants)
 
-    def remove_grant(self, grant: str) -> None:
+    def remove_grant(self, grant: Name) -> None:
         """Takes a role back, from the next call on."""
         self._ask(self._access.RemoveGrant, v1.RemoveGrantRequest(name=resource_name(GRANTS, grant)))
 

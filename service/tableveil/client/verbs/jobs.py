@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ import grpc
 from tableveil.client.connection import SECONDS_TO_ANSWER
 from tableveil.client.failures import UnpublishedError, error_from, failure_in, faults_from
 from tableveil.client.listing import Listing
-from tableveil.client.names import JOBS, RELEASES, resource_name
+from tableveil.client.names import JOBS, RELEASES, Name, resource_name
 from tableveil.client.verbs.privacies import PrivacyVerbs
 from tableveil.client.verbs.releases import ReleaseVerbs
 from tableveil.client.watching import watch
@@ -56,15 +57,25 @@ class JobVerbs(ReleaseVerbs, PrivacyVerbs):
         return Checked((*faults, *(fault for fault in others if fault not in faults)), checked_policy.warnings)
 
     def submit(
-        self, policy: policy_pb2.Policy, base_directory: Path = Path(), request_id: str = "", *, trial: bool = False
+        self,
+        policy: policy_pb2.Policy | str | Path,
+        base_directory: Path | None = None,
+        request_id: str = "",
+        *,
+        trial: bool = False,
     ) -> job_service_pb2.Job:
-        """Checks the policy, stores its CSV hierarchies, and queues a job for it.
+        """Checks the policy, or that of a YAML or JSON file, stores its CSV hierarchies, and queues a job for it.
 
+        The paths of these start at the file, or at `base_directory`.
         With a `request_id`, the same policy again means the first job. A `trial` stays private until it is promoted.
 
         Raises:
             InvalidError: With all faults of the policy.
         """
+        if not isinstance(policy, policy_pb2.Policy):
+            file = Path(policy)
+            policy, base_directory = _loaded(file), base_directory or file.parent
+        base_directory = base_directory or Path()
         levels, faults = self._checked_here(policy, base_directory)
         if faults:
             raise InvalidError.about(
@@ -74,7 +85,7 @@ class JobVerbs(ReleaseVerbs, PrivacyVerbs):
         request = job_service_pb2.SubmitJobRequest(policy=stored, request_id=request_id, trial=trial)
         return self._patiently(lambda: self._submitted(request))
 
-    def get_job(self, job: str) -> job_service_pb2.Job:
+    def get_job(self, job: Name) -> job_service_pb2.Job:
         """The job as it is now."""
         request = job_service_pb2.GetJobRequest(name=resource_name(JOBS, job))
         return self._ask(self._jobs.GetJob, request)
@@ -83,7 +94,7 @@ class JobVerbs(ReleaseVerbs, PrivacyVerbs):
         """Jobs in these states, or all, newest first, fetched as they are read."""
         return self._listed(self._jobs.ListJobs, job_service_pb2.ListJobsRequest(states=states), lambda page: page.jobs)
 
-    def cancel_job(self, job: str, *, keep_best: bool = False) -> job_service_pb2.Job:
+    def cancel_job(self, job: Name, *, keep_best: bool = False) -> job_service_pb2.Job:
         """Asks the job to stop; a job whose release is being committed completes.
 
         With `keep_best` only its search stops, and the best that it has found is written.
@@ -94,7 +105,7 @@ class JobVerbs(ReleaseVerbs, PrivacyVerbs):
         request = job_service_pb2.CancelJobRequest(name=resource_name(JOBS, job), keep_best=keep_best)
         return self._ask(self._jobs.CancelJob, request)
 
-    def resubmit_job(self, job: str, *, widen: bool = False) -> job_service_pb2.Job:
+    def resubmit_job(self, job: Name, *, widen: bool = False) -> job_service_pb2.Job:
         """Queues a new job with the request of one that has ended; its request id names the new one from now on.
 
         With `widen`, bounds of its policy that do not cover all values any more are extended first.
@@ -102,28 +113,46 @@ class JobVerbs(ReleaseVerbs, PrivacyVerbs):
         request = job_service_pb2.ResubmitJobRequest(name=resource_name(JOBS, job), widen=widen)
         return self._ask(self._jobs.ResubmitJob, request)
 
-    def delete_job(self, job: str) -> None:
+    def delete_job(self, job: Name) -> None:
         """Deletes a job that has ended, with its result; a job that made a release stays."""
         self._ask(self._jobs.DeleteJob, job_service_pb2.DeleteJobRequest(name=resource_name(JOBS, job)))
 
-    def watch_job(self, job: str) -> Iterator[job_service_pb2.Job]:
-        """The job as it is now, then each change, the last one ended. Survives a stream that breaks."""
+    def watch_job(self, job: Name, timeout: float | None = None) -> Iterator[job_service_pb2.Job]:
+        """The job as it is now, then each change, the last one ended. Survives a stream that breaks.
+
+        Raises:
+            TimeoutError: The job has not ended within so many seconds. It goes on.
+        """
         name = resource_name(JOBS, job)
+        until = None if timeout is None else time.monotonic() + timeout
+
+        def left() -> float | None:
+            return None if until is None else max(0.0, until - time.monotonic())
+
+        try:
+            yield from self._watched(name, left)
+        except TableveilError:
+            if left() != 0.0:
+                raise
+            raise TimeoutError(f"{name} has not ended within {timeout:g} seconds, and goes on") from None
+
+    def _watched(self, name: str, left: Callable[[], float | None]) -> Iterator[job_service_pb2.Job]:
         return watch(
-            lambda: self._jobs.WatchJob(job_service_pb2.WatchJobRequest(name=name)),
+            lambda: self._jobs.WatchJob(job_service_pb2.WatchJobRequest(name=name), timeout=left()),
             lambda: self._jobs.GetJob(job_service_pb2.GetJobRequest(name=name), timeout=SECONDS_TO_ANSWER),
             self._error_of,
             self._closed.wait,
         )
 
-    def wait(self, job: str, *, publication: bool = True) -> job_service_pb2.Job:
+    def wait(self, job: Name, *, publication: bool = True, timeout: float | None = None) -> job_service_pb2.Job:
         """The job once it has succeeded and, with `publication`, its release is at all targets of its policy.
 
         Raises:
+            TimeoutError: The job has not ended within so many seconds. It goes on.
             UnpublishedError: The release stands, but a target did not take it.
             TableveilError: The job failed, or was cancelled or interrupted. `watch_job` ends with such a job instead.
         """
-        [last] = deque(self.watch_job(job), maxlen=1)
+        [last] = deque(self.watch_job(job, timeout), maxlen=1)
         if last.state != job_service_pb2.JOB_STATE_SUCCEEDED:
             raise error_from(last.failure)
         if publication and (error := self.unpublished(last)) is not None:
@@ -186,3 +215,13 @@ class JobVerbs(ReleaseVerbs, PrivacyVerbs):
         answer = self._ask(self._jobs.CheckPolicy, job_service_pb2.CheckPolicyRequest(policy=policy))
         warnings = ranked_from(answer.ranked_warnings) or warnings_from(answer.warnings, answer.warning_ranks)
         return Checked(tuple(faults_from(answer.faults)), warnings)
+
+
+def _loaded(file: Path) -> policy_pb2.Policy:
+    """The policy of a file; raises `InvalidError` with all faults of the document."""
+    from tableveil.document import load_policy
+
+    policy, faults = load_policy(file)
+    if faults:
+        raise InvalidError.about("POLICY_INVALID", "the policy is invalid", faults)
+    return policy

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from tableveil.client.connection import Connection
 from tableveil.client.formats import ExportFormat
 from tableveil.client.listing import Listing
-from tableveil.client.names import DRY_RUNS, RELEASES, TARGETS, full_name, resource_name
+from tableveil.client.names import DRY_RUNS, RELEASES, TARGETS, Name, full_name, resource_name
+from tableveil.errors import NotFoundError
 from tableveil.v1 import release_service_pb2, report_service_pb2
 from tableveil.v1.release_service_pb2_grpc import ReleaseServiceStub
 from tableveil.v1.report_service_pb2_grpc import ReportServiceStub
@@ -26,7 +27,7 @@ class ReleaseVerbs(Connection):
         self._releases = ReleaseServiceStub(self._channel)
         self._reports = ReportServiceStub(self._channel)
 
-    def get_release(self, release: str) -> release_service_pb2.Release:
+    def get_release(self, release: Name) -> release_service_pb2.Release:
         """The release and its evidence."""
         request = release_service_pb2.GetReleaseRequest(name=resource_name(RELEASES, release))
         return self._ask(self._releases.GetRelease, request)
@@ -52,25 +53,25 @@ class ReleaseVerbs(Connection):
 
     def get_report(
         self,
-        name: str,
+        name: Name,
         audience: report_service_pb2.ReportAudience.ValueType = report_service_pb2.REPORT_AUDIENCE_UNSPECIFIED,
         report_format: report_service_pb2.ReportFormat.ValueType = report_service_pb2.REPORT_FORMAT_HTML,
     ) -> report_service_pb2.Report:
         """The report of a release, or of a dry run by its full name; by default the edition that the caller may see."""
-        collection = DRY_RUNS if name.startswith(DRY_RUNS) else RELEASES
+        collection = DRY_RUNS if str(name).startswith(DRY_RUNS) else RELEASES
         request = report_service_pb2.GetReportRequest(
             name=resource_name(collection, name), audience=audience, format=report_format
         )
         return self._ask(self._reports.GetReport, request)
 
-    def withdraw_release(self, release: str, reason: str) -> release_service_pb2.Release:
+    def withdraw_release(self, release: Name, reason: str) -> release_service_pb2.Release:
         """Drops the public objects of a current release; its evidence stays, with the reason."""
         name = resource_name(RELEASES, release)
         request = release_service_pb2.WithdrawReleaseRequest(name=name, reason=reason)
         return self._ask(self._releases.WithdrawRelease, request)
 
     def promote_release(
-        self, release: str, repeat_reason: str = "", other_people: Sequence[str] = ()
+        self, release: Name, repeat_reason: str = "", other_people: Sequence[str] = ()
     ) -> release_service_pb2.Release:
         """Makes a release of a trial of the caller's.
 
@@ -81,20 +82,20 @@ class ReleaseVerbs(Connection):
         request = release_service_pb2.PromoteReleaseRequest(name=name, repeat_reason=repeat_reason, other_people=others)
         return self._ask(self._releases.PromoteRelease, request)
 
-    def approve_release(self, release: str, note: str = "") -> release_service_pb2.Release:
+    def approve_release(self, release: Name, note: str = "") -> release_service_pb2.Release:
         """Makes a release public that waits for it, and that somebody else made."""
         name = resource_name(RELEASES, release)
         request = release_service_pb2.ApproveReleaseRequest(name=name, note=note)
         return self._ask(self._releases.ApproveRelease, request)
 
-    def reject_release(self, release: str, note: str) -> release_service_pb2.Release:
+    def reject_release(self, release: Name, note: str) -> release_service_pb2.Release:
         """Drops the private objects of a release that waits for approval, and that somebody else made."""
         name = resource_name(RELEASES, release)
         request = release_service_pb2.RejectReleaseRequest(name=name, note=note)
         return self._ask(self._releases.RejectRelease, request)
 
     def publish_release(
-        self, release: str, target: str, repeat_reason: str = "", other_people: Sequence[str] = ()
+        self, release: Name, target: str, repeat_reason: str = "", other_people: Sequence[str] = ()
     ) -> release_service_pb2.Release:
         """Asks the server to publish a release to one of its targets; `publications` of the release tell how far it is.
 
@@ -119,7 +120,7 @@ class ReleaseVerbs(Connection):
 
         return wait_until_published(lambda: self.get_release(release), self._closed.wait)
 
-    def unpublish_release(self, release: str, target: str) -> release_service_pb2.Release:
+    def unpublish_release(self, release: Name, target: str) -> release_service_pb2.Release:
         """Asks the server to remove a release from a target; the release stays as it is."""
         request = release_service_pb2.UnpublishReleaseRequest(name=resource_name(RELEASES, release), target=target)
         return self._ask(self._releases.UnpublishRelease, request)
@@ -133,21 +134,45 @@ class ReleaseVerbs(Connection):
         """The places that releases are published to, by name, of those that the caller may know."""
         return list(self._ask(self._releases.ListTargets, release_service_pb2.ListTargetsRequest()).targets)
 
-    def read(self, release: str, name: str) -> pa.RecordBatchReader:
-        """A public object of the release as a stream of batches, in constant memory; close it to stop early."""
-        from tableveil.client.objects import ObjectReader
+    @overload
+    def read(self, release: Name, name: str = "", into: None = None) -> pa.RecordBatchReader: ...
 
+    @overload
+    def read(self, release: Name, name: str = "", *, into: Literal["arrow"]) -> pa.Table: ...
+
+    @overload
+    def read(self, release: Name, name: str = "", *, into: Literal["pandas", "polars"]) -> Any: ...
+
+    def read(self, release: Name, name: str = "", into: str | None = None) -> Any:
+        """A public object of the release, by default its rows.
+
+        By default it comes as a stream of batches, in constant memory; close it to stop early. `into` reads all of it
+        into a table of Arrow, or into a data frame of pandas or polars, which you install yourself.
+
+        Raises:
+            InvalidError: `into` is none of these, or not installed.
+        """
+        from tableveil.client.objects import ObjectReader, collected_into
+
+        if into is not None:
+            return collected_into(into, lambda: self.read(release, name))
+        name = name or self._rows_of(release)
         request = release_service_pb2.ReadObjectRequest(release=resource_name(RELEASES, release), object=name)
         return ObjectReader(self._releases.ReadObject(request), self._error_of)
 
-    def read_table(self, release: str, name: str) -> pa.Table:
+    def _rows_of(self, release: Name) -> str:
+        kinds = {item.kind: item.name for item in self.get_release(release).objects}
+        if release_service_pb2.RELEASE_OBJECT_KIND_ROWS not in kinds:
+            raise NotFoundError.of("OBJECT_NOT_FOUND", "name", "no released rows", "a release whose rows stand")
+        return kinds[release_service_pb2.RELEASE_OBJECT_KIND_ROWS]
+
+    def read_table(self, release: Name, name: str = "") -> pa.Table:
         """A public object of the release, all of it."""
-        with self.read(release, name) as reader:
-            return reader.read_all()
+        return self.read(release, name, into="arrow")
 
     def export(
         self,
-        release: str,
+        release: Name,
         path: Path,
         export_format: ExportFormat = ExportFormat.PARQUET,
         overwrite: bool = False,

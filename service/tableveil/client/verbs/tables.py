@@ -10,7 +10,7 @@ import grpc
 
 from tableveil.client.connection import Connection
 from tableveil.client.listing import Listing
-from tableveil.client.names import LOADS, resource_name, source_reference, table_reference
+from tableveil.client.names import LOADS, Name, resource_name, source_reference, table_reference
 from tableveil.errors import InvalidError
 from tableveil.v1 import policy_pb2, table_service_pb2
 from tableveil.v1.table_service_pb2_grpc import TableServiceStub
@@ -48,7 +48,7 @@ class TableVerbs(Connection):
         request = table_service_pb2.DescribeTableRequest(table=source_reference(table), values=values)
         return self._ask(self._tables.DescribeTable, request)
 
-    def get_load(self, load: str) -> table_service_pb2.Load:
+    def get_load(self, load: Name) -> table_service_pb2.Load:
         """A load that was done, by its name or number."""
         request = table_service_pb2.GetLoadRequest(name=resource_name(LOADS, load))
         return self._ask(self._tables.GetLoad, request)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tableveil.client.connection import Connection
 from tableveil.client.listing import Listing
-from tableveil.client.names import WORKSHEETS, resource_name
+from tableveil.client.names import WORKSHEETS, Name, resource_name
 from tableveil.v1 import worksheet_service_pb2 as v1
 from tableveil.v1.worksheet_service_pb2_grpc import WorksheetServiceStub
 
@@ -20,7 +20,7 @@ class WorksheetVerbs(Connection):
         """Keeps a new worksheet of a table."""
         return self._ask(self._worksheets.CreateWorksheet, v1.CreateWorksheetRequest(worksheet=worksheet))
 
-    def get_worksheet(self, name: str) -> v1.Worksheet:
+    def get_worksheet(self, name: Name) -> v1.Worksheet:
         """The worksheet of that name or number."""
         return self._ask(self._worksheets.GetWorksheet, v1.GetWorksheetRequest(name=resource_name(WORKSHEETS, name)))
 
@@ -36,7 +36,7 @@ class WorksheetVerbs(Connection):
         """All worksheets of tables of the caller's, newest first, without their policies, fetched as they are read."""
         return self._listed(self._worksheets.ListWorksheets, v1.ListWorksheetsRequest(), lambda page: page.worksheets)
 
-    def delete_worksheet(self, name: str, etag: str = "") -> None:
+    def delete_worksheet(self, name: Name, etag: str = "") -> None:
         """Deletes a worksheet; with an etag, only if nobody has changed it."""
         request = v1.DeleteWorksheetRequest(name=resource_name(WORKSHEETS, name), etag=etag)
         self._ask(self._worksheets.DeleteWorksheet, request)
