@@ -231,3 +231,32 @@ def test_kills_between(serve: Serve, tmp_path: Path) -> None:
     refused(tableveil(*asked, server=server.address), first)
     with Client(server.address) as client:
         assert client.describe_table("t").rows == 300_000
+
+
+def test_changed_columns_and_empty_extracts(load: Load, extracts: Path) -> None:
+    def replace(text: str, *options: str) -> Outcome:
+        (extracts / "changing.csv").write_bytes(text.encode())
+        return load("changing.csv", "--replace", "--request-id", "", *options)
+
+    def columns(outcome: Outcome) -> list[str]:
+        assert outcome.exit_code == 0, outcome.stderr
+        return [column["name"] for column in outcome.documents[0]["load"]["columns"]]
+
+    assert columns(replace("id,code\n1,a\n2,b\n")) == ["id", "code"]
+    for changed in ("id,code,ward\n1,a,x\n", "id\n1\n"):
+        differs = replace(changed, "--no-guess")
+        assert (differs.exit_code, "--replace --columns-changed" in " ".join(differs.stderr.split())) == (2, True)
+        assert columns(replace(changed, "--columns-changed", "--no-guess")) == changed.splitlines()[0].split(",")
+        done = replace("id,code\nx1,a\nx2,b\n", "--columns-changed", "--no-guess")
+        assert columns(done) == ["id", "code"]
+    for empty in ("", "\n", "\ufeff", "id,code\n"):
+        for options in ((), ("--columns-changed",), ("--no-guess",)):
+            assert replace(empty, *options).exit_code == 10
+    assert replace("", "--format", "parquet").exit_code == 10
+    assert replace("no Parquet", "--format", "parquet").exit_code == 2
+    # Nothing is there that an empty file would replace.
+    (extracts / "fresh.csv").write_text("")
+    assert load("fresh.csv", "--request-id", "").exit_code == 2
+    wrong = load("changing.csv", "--append", "--columns-changed", "--no-guess")
+    assert (wrong.exit_code, "columns_changed" in wrong.stderr) == (2, True)
+    assert columns(replace("id,code\n1,a\n2,b\n", "--no-guess")) == ["id", "code"]

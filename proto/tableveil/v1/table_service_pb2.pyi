@@ -373,6 +373,7 @@ class LoadStart(_message.Message):
     CLIENT_FILE_FIELD_NUMBER: _builtins.int
     CLIENT_SOURCE_FIELD_NUMBER: _builtins.int
     CONTENT_DIGEST_FIELD_NUMBER: _builtins.int
+    COLUMNS_CHANGED_FIELD_NUMBER: _builtins.int
     mode: Global___LoadMode.ValueType
     request_id: _builtins.str
     """The client's name for this load. A second request of this name returns the first load, and loads nothing. Refused:
@@ -385,6 +386,10 @@ class LoadStart(_message.Message):
     content_digest: _builtins.str
     """A digest of the bytes of the client's file, by which the server tells loads of one request_id apart, too. Missing:
     all rows are compared, in any order, and a second request has to send them again.
+    """
+    columns_changed: _builtins.bool
+    """With LOAD_MODE_REPLACE: the table gets the columns and types of the rows, and loses its constraints. Refused: with
+    another mode; while views read the table.
     """
     @_builtins.property
     def table(self) -> _policy_pb2.TableReference: ...
@@ -408,10 +413,11 @@ class LoadStart(_message.Message):
         client_file: Global___ServerFile | None = ...,
         client_source: _builtins.str = ...,
         content_digest: _builtins.str = ...,
+        columns_changed: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["client_file", b"client_file", "file", b"file", "table", b"table"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["client_file", b"client_file", "client_source", b"client_source", "content_digest", b"content_digest", "file", b"file", "mode", b"mode", "request_id", b"request_id", "table", b"table"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["client_file", b"client_file", "client_source", b"client_source", "columns_changed", b"columns_changed", "content_digest", b"content_digest", "file", b"file", "mode", b"mode", "request_id", b"request_id", "table", b"table"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

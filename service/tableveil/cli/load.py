@@ -224,6 +224,14 @@ class _Asked:
     replace: Annotated[
         bool, click.option("--replace", is_flag=True, help="Put the rows in place of the table's, all at once.")
     ]
+    columns_changed: Annotated[
+        bool,
+        click.option(
+            "--columns-changed",
+            is_flag=True,
+            help="With --replace: give the table the columns and types of the rows; its constraints go.",
+        ),
+    ]
     source_table: Annotated[
         str,
         click.option(
@@ -293,13 +301,19 @@ def load(session: CommandSession, asked: _Asked) -> None:
     if isinstance(how, table_service_pb2.CsvFormat) and guesses:
         # The centuries of a table must not depend on the days of its loads.
         kept += ["century_pivots"] if asked.append else []
-        guess = client.guess_csv_format(asked.file, how, kept, asked.most_columns)
+        guess = client.guess_csv_format(asked.file, how, kept, asked.most_columns, asked.replace)
         how = guess.format
         if said := flags(how):
             output.tell(Text.assemble(("guessed: ", "bold"), f"--no-guess {said}"))
         for doubt in guess.doubts:
             output.tell(Text(doubt))
-    into = {"table": place, "append": asked.append, "replace": asked.replace, "request_id": asked.request_id}
+    into = {
+        "table": place,
+        "append": asked.append,
+        "replace": asked.replace,
+        "columns_changed": asked.columns_changed,
+        "request_id": asked.request_id,
+    }
     stored: list[StoredRows] = []
     with _Sent(output.err) as sent:
         read: Callable[..., table_service_pb2.LoadTableResponse]

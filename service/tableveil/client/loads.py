@@ -28,6 +28,7 @@ from tableveil.loading import (
     check_unchanged,
     csv_rows,
     file_state,
+    guarding,
     guess_csv,
     parquet_rows,
     reading_parquet,
@@ -144,6 +145,7 @@ def file_requests(
     if start.request_id:
         read_start.content_digest = bytes_digest(paths)
     with (
+        guarding(paths, start.mode == v1.LOAD_MODE_REPLACE),
         _session() as session,
         _file_rows(session, paths, file, most_columns, show_lines) as rows,
         session.batches(rows.query, _ROWS_PER_BATCH) as reader,
@@ -191,7 +193,7 @@ class GuessedFormat:
 
 
 def guessed_format(
-    path: str, stated: v1.CsvFormat, kept: Collection[str], most_columns: int = MOST_COLUMNS
+    path: str, stated: v1.CsvFormat, kept: Collection[str], most_columns: int = MOST_COLUMNS, replaces: bool = False
 ) -> GuessedFormat:
     """How a CSV file of this machine, or the first that matches a pattern, seems to be written.
 
@@ -200,8 +202,8 @@ def guessed_format(
     Raises:
         InvalidError: it cannot be read.
     """
-    with _session() as session:
-        file = _found(Path(path).absolute())[0]
+    file = _found(Path(path).absolute())[0]
+    with guarding([file], replaces), _session() as session:
         guess = guess_csv(session, file, _csv_format(stated), kept, None, most_columns)
     return GuessedFormat(file.name, csv_format_to_proto(guess.format), guess.doubts, guess.columns, guess.first_rows)
 

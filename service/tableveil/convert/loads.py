@@ -39,6 +39,8 @@ def load_request_from_proto(message: v1.LoadStart) -> LoadRequest:
     mode = LOAD_MODES.from_proto(message.mode)
     if message.mode and mode is None:
         faults.append(Fault("mode", f"the unknown number {message.mode}", f"one of {LOAD_MODES.names}"))
+    if message.columns_changed and mode is not LoadMode.REPLACE:
+        faults.append(Fault("columns_changed", f"true with {(mode or LoadMode.CREATE).value}", "REPLACE beside it"))
     path, file_format = message.client_source, None
     if len(path) > LONGEST or not path.isprintable():
         faults.append(Fault("client_source", shortened(path), f"at most {LONGEST:,} printable characters"))
@@ -46,7 +48,12 @@ def load_request_from_proto(message: v1.LoadStart) -> LoadRequest:
         path, file_format = message.file.path, _format_from_proto(message.file, faults)
     if faults:
         raise InvalidError.about("LOAD_INVALID", "the load is invalid", faults)
-    named = v1.LoadStart(file=message.file, client_file=message.client_file, client_source=message.client_source)
+    named = v1.LoadStart(
+        file=message.file,
+        client_file=message.client_file,
+        client_source=message.client_source,
+        columns_changed=message.columns_changed,
+    )
     origin = MessageToDict(named)
     return LoadRequest(
         table_from_proto(message.table),
@@ -56,6 +63,7 @@ def load_request_from_proto(message: v1.LoadStart) -> LoadRequest:
         file_format,
         json.dumps(origin, sort_keys=True),
         message.content_digest,
+        message.columns_changed,
     )
 
 

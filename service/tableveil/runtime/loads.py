@@ -8,7 +8,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -48,8 +48,10 @@ from tableveil.loading import (
     content_of_rows,
     create,
     csv_rows,
+    drop_table,
     empty,
     found_place,
+    guarding,
     is_comparable,
     parquet_rows,
     reading_parquet,
@@ -82,7 +84,8 @@ class LoadRequest:
 
     Else the `path` says, for the ledger, where the client has them from.
     `origin` is the file, the server's or the client's, and its format, as JSON: repeated requests with one id agree on
-    it, and on the content, which for a client's file is its `content_digest`.
+    it, and on the content, which for a client's file is its `content_digest`. If `columns_changed`, a table
+    to replace is made anew.
     """
 
     target: TableReference
@@ -92,6 +95,7 @@ class LoadRequest:
     file_format: FileFormat | None = None
     origin: str = ""
     content_digest: str = ""
+    columns_changed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,8 +217,9 @@ class Loads:
                 _, content = content_of_rows(session, came, rows.columns)
 
             seen = look if request.request_id and content is None else None
-            removed = empty(session, target) if existing and request.mode is LoadMode.REPLACE else 0
-            if existing:
+            takes_out = drop_table if request.columns_changed else empty
+            removed = takes_out(session, target) if existing and request.mode is LoadMode.REPLACE else 0
+            if existing and not request.columns_changed:
                 count = append(session, target, rows.query, rows.columns, seen)
             else:
                 count = create(session, target, rows.query, seen)
@@ -304,10 +309,12 @@ class Loads:
                 with reading_parquet([path]):
                     yield parquet_rows(session, [path], self._most_columns), content
 
-    def _file(self, session: Session, request: LoadRequest) -> AbstractContextManager[Path]:
+    @contextmanager
+    def _file(self, session: Session, request: LoadRequest) -> Iterator[Path]:
         """The server's file, which must not change while it is open."""
         directories = [own.path for own in self._directories if session.visibility.owned.has_schema(own.schema)]
-        return allowed_file(request.path, directories)
+        with allowed_file(request.path, directories) as path, guarding([path], request.mode is LoadMode.REPLACE):
+            yield path
 
     def _check_room(self, wanted: int = 0) -> None:
         check_free_space(self._database.path.parent, "database file system", wanted)

@@ -1,7 +1,7 @@
 """Loading: rows of files and Arrow streams into tables, all of them or none."""
 
 from tableveil.loading.columns import MOST_COLUMNS, check_names, check_types
-from tableveil.loading.content import bytes_digest, content_of_files, content_of_rows, is_comparable
+from tableveil.loading.content import bytes_digest, content_of_files, content_of_rows, guarding, is_comparable
 from tableveil.loading.csv_file import csv_rows
 from tableveil.loading.csv_guess import CsvGuess, guess_csv
 from tableveil.loading.model import CsvEncoding, CsvFormat, FileFormat, LoadRows, ParquetFormat, RejectedLine
@@ -40,6 +40,7 @@ __all__ = [
     "empty",
     "file_state",
     "found_place",
+    "guarding",
     "guess_csv",
     "is_comparable",
     "parquet_rows",

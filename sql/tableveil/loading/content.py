@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
@@ -12,6 +13,7 @@ from sqlglot import exp
 
 from tableveil.backend import Session
 from tableveil.control import Control
+from tableveil.errors import GuardedError, InvalidError
 from tableveil.source import rows_digest
 from tableveil.state.migrate import fingerprint_key
 
@@ -50,3 +52,19 @@ def content_of_rows(session: Session, rows: exp.Expr, columns: Sequence[tuple[st
 def is_comparable(content: str | None, other: str) -> bool:
     """Whether two contents were taken in one way, so that equal rows or files have equal ones."""
     return content is not None and content.rpartition(" ")[0] == other.rpartition(" ")[0]
+
+
+@contextmanager
+def guarding(paths: Sequence[Path], replaces: bool) -> Iterator[None]:
+    """While the block reads files that replace rows, an error of a file without content becomes that of a guard.
+
+    Raises:
+        GuardedError: there is nothing in a file.
+    """
+    try:
+        yield
+    except InvalidError as error:
+        if replaces and (error.code == "CSV_EMPTY" or not any(path.stat().st_size for path in paths)):
+            hint = "The extract may have failed. To empty a table on purpose, truncate it."
+            raise GuardedError.of("GUARDED", "rows", "none: the file is empty", "at least one row", hint) from None
+        raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -83,6 +84,8 @@ def _check_columns(names: Sequence[str], there: Sequence[str]) -> None:
         if name.casefold() not in given
     ]
     if faults:
+        way = "If the extract changed, give the table its columns: load all rows by --replace --columns-changed."
+        faults[0] = replace(faults[0], hint=f"{faults[0].hint} {way}".strip())
         raise InvalidError.about("COLUMNS_DIFFER", "the columns are not the table's", faults)
 
 

@@ -87,6 +87,7 @@ class TableVerbs(Connection):
         *,
         append: bool = False,
         replace: bool = False,
+        columns_changed: bool = False,
         request_id: str = "",
     ) -> table_service_pb2.LoadTableResponse:
         """Loads rows into a table, all of them or none.
@@ -96,6 +97,7 @@ class TableVerbs(Connection):
             table: `TABLE`, `SCHEMA.TABLE` or, for names with dots, a reference.
             append: Whether to append to the table instead of creating it.
             replace: Whether to put the rows in place of the table's, if there is one.
+            columns_changed: Whether a table to replace gets the columns and types of the rows, without constraints.
             request_id: A name for the load: a repeated load with it loads nothing twice.
         """
         import pyarrow as pa
@@ -103,7 +105,9 @@ class TableVerbs(Connection):
         from tableveil.client.loads import LoadRequests
 
         return self._load(
-            LoadRequests(_start(table, append, replace, request_id), pa.RecordBatchReader.from_stream(rows))
+            LoadRequests(
+                _start(table, append, replace, columns_changed, request_id), pa.RecordBatchReader.from_stream(rows)
+            )
         )
 
     def load_file(
@@ -114,6 +118,7 @@ class TableVerbs(Connection):
         *,
         append: bool = False,
         replace: bool = False,
+        columns_changed: bool = False,
         request_id: str = "",
         progress: Callable[[int], None] | None = None,
         most_columns: int = 4000,
@@ -131,7 +136,7 @@ class TableVerbs(Connection):
         """
         from tableveil.client.loads import file_requests, stored_rows
 
-        start = _start(table, append, replace, request_id)
+        start = _start(table, append, replace, columns_changed, request_id)
         with file_requests(start, _file(path, how), progress, most_columns, show_lines) as requests:
             loaded = self._load(requests)
         if not loaded.repeated:
@@ -146,6 +151,7 @@ class TableVerbs(Connection):
         stated: table_service_pb2.CsvFormat | None = None,
         kept: Collection[str] = (),
         most_columns: int = 4000,
+        replaces: bool = False,
     ) -> GuessedFormat:
         """How a local CSV file seems to be written, for `load_file`.
 
@@ -155,10 +161,11 @@ class TableVerbs(Connection):
 
         Raises:
             InvalidError: The file cannot be read.
+            GuardedError: It is empty, and its rows are for `replaces`: to replace others.
         """
         from tableveil.client.loads import guessed_format
 
-        return guessed_format(str(path), stated or table_service_pb2.CsvFormat(), kept, most_columns)
+        return guessed_format(str(path), stated or table_service_pb2.CsvFormat(), kept, most_columns, replaces)
 
     def load_server_file(
         self,
@@ -168,10 +175,11 @@ class TableVerbs(Connection):
         *,
         append: bool = False,
         replace: bool = False,
+        columns_changed: bool = False,
         request_id: str = "",
     ) -> table_service_pb2.LoadTableResponse:
         """Loads a file of the server's machine that lies below one of its `--load-directory`, as `load_file` does."""
-        start = _start(table, append, replace, request_id)
+        start = _start(table, append, replace, columns_changed, request_id)
         start.file.CopyFrom(_file(path, how))
         return self._load([table_service_pb2.LoadTableRequest(start=start)])
 
@@ -184,6 +192,7 @@ class TableVerbs(Connection):
         query: str = "",
         append: bool = False,
         replace: bool = False,
+        columns_changed: bool = False,
         request_id: str = "",
         progress: Callable[[int], None] | None = None,
     ) -> table_service_pb2.LoadTableResponse:
@@ -199,7 +208,7 @@ class TableVerbs(Connection):
         from tableveil.client.postgresql import postgresql_rows, source_name
 
         with postgresql_rows(url, source_table, query) as rows:
-            start = _start(table, append, replace, request_id)
+            start = _start(table, append, replace, columns_changed, request_id)
             start.client_source = source_name(url, source_table, query)
             requests = LoadRequests(start, rows, progress=progress)
             try:
@@ -227,12 +236,16 @@ def is_postgresql(source: str) -> bool:
     return source.startswith(("postgresql://", "postgres://"))
 
 
-def _start(table: Table, append: bool, replace: bool, request_id: str) -> table_service_pb2.LoadStart:
+def _start(
+    table: Table, append: bool, replace: bool, columns_changed: bool, request_id: str
+) -> table_service_pb2.LoadStart:
     if append and replace:
         raise InvalidError.of("LOAD_INVALID", "mode", "append and replace", "one of them")
     mode = table_service_pb2.LOAD_MODE_APPEND if append else table_service_pb2.LOAD_MODE_CREATE
     mode = table_service_pb2.LOAD_MODE_REPLACE if replace else mode
-    return table_service_pb2.LoadStart(table=table_reference(table), mode=mode, request_id=request_id)
+    return table_service_pb2.LoadStart(
+        table=table_reference(table), mode=mode, request_id=request_id, columns_changed=columns_changed
+    )
 
 
 def _file(path: str | Path, how: FileFormat | None) -> table_service_pb2.ServerFile:
