@@ -56,8 +56,8 @@ from benchmarks.people.months import forecasts
 from benchmarks.people.repeating import doubled, visits
 from benchmarks.people.together import digests, fifty, together
 from benchmarks.people.unrelated import unrelated
+from benchmarks.privacy.exposure import correlated, strictness
 from benchmarks.privacy.exposure import cost as cost_of_exposure
-from benchmarks.privacy.exposure import strictness
 from benchmarks.privacy.many_columns import many_columns
 from benchmarks.privacy.ordered import ordered
 from benchmarks.privacy.per_check import per_check
@@ -132,6 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             cost_of_sketch,
             strictness,
             cost_of_exposure,
+            correlated,
             many_columns,
             visits,
             lambda: doubled(options.shared),
