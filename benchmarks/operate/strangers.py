@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import subprocess
@@ -51,9 +52,9 @@ def strangers(count: int = STRANGERS, descriptors: int = DESCRIPTORS, visits: in
     return Section(
         TITLE,
         (
-            f"{count:,} connections with half-sent requests; the console has {descriptors:,} "
-            "descriptors. Without the front, at 472f8b75, no visit was answered within 10 s, and the log had 611,870 "
-            "lines.",
+            f"{count:,} connections with half-sent requests; the console has {descriptors:,} descriptors, and the "
+            f"machine a load of {os.getloadavg()[0]:.0f}. Without the front, at 472f8b75, no visit was answered within "
+            "10 s, and the log had 611,870 lines.",
             table(
                 ("visits", "median ms", "slowest ms", "lines of log"),
                 [[f"{visits}", f"{np.median(seconds) * 1000:.0f}", f"{worst * 1000:.0f}", f"{lines}"]],
