@@ -32,7 +32,7 @@ from tableveil.errors import Fault, InfeasibleError, InvalidError, depending_on,
 from tableveil.hierarchy import InlineLevels, RuleHierarchy, StoredLevels, ValueKind
 from tableveil.hierarchy.definition import ListedHierarchy
 from tableveil.lattice import Lattice
-from tableveil.lifecycle import check_kept, check_place, check_read, check_target, find_earlier, named
+from tableveil.lifecycle import check_kept, check_place, check_read, check_target, find_earlier, find_new_keys, named
 from tableveil.loading import unbound_note
 from tableveil.pipelines.inherited import Inherited, with_earlier_models
 from tableveil.pipelines.joint_features import joint_dictionaries
@@ -177,7 +177,9 @@ def read_dictionaries(
         _check_identified(policy, dictionaries)
         earlier = find_earlier(session, inherited.policy, source, together_with, dictionaries.columns.people)
         if earlier is not None:
+            renewed = find_new_keys(session, policy, mark.sketch, together_with)
             earlier = replace(earlier, inherited=inherited.models, met=inherited.met, unjudged=inherited.unjudged)
+            earlier = replace(earlier, renewed=renewed)
         return mark, replace(dictionaries, columns=replace(dictionaries.columns, earlier=earlier))
 
 

@@ -60,6 +60,11 @@ def account(job: JobContext, counted: Counted, problem: Problem, best: Candidate
         f"{_unjudged(policy)} "
         f"The promise is of these releases{which}."
     )
+    for renewed in earlier.renewed:
+        yield must_decide(
+            f"People seem to have new keys: {renewed}. Joint classes promise nothing of them: "
+            "who knows them there may find them here."
+        )
     yield from _other_values(job, counted, problem, seen)
     if earlier.met:
         yield note(f"Joint classes also meet what the earlier policies ask for: {', '.join(earlier.met)}.")

@@ -19,7 +19,7 @@ class Earlier:
     """The combinations of earlier classes that records had; the source's column `identifier` finds them.
 
     Joint classes meet the `inherited` models, which the earlier policies ask for beyond the new one's; `met` names them
-    with their releases. Others are `unjudged`.
+    with their releases. Others are `unjudged`. `renewed` says of whom rows recur there, by release, under other keys.
     """
 
     known: EarlierClasses
@@ -27,6 +27,7 @@ class Earlier:
     inherited: tuple[PrivacyModel, ...] = ()
     met: tuple[str, ...] = ()
     unjudged: tuple[str, ...] = ()
+    renewed: tuple[str, ...] = ()
 
     def joined(self, query: exp.Select, of: str, as_: str) -> tuple[exp.Select, exp.Expr]:
         """Joins the query to the people under the alias `as_`; returns it and the code of each row's combination."""

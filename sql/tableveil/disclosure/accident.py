@@ -70,13 +70,13 @@ def key_bits(likeness: Likeness) -> float:
         return 0.0
     unseen = 0 if filled else _UNSEEN
     by_chance = 2 * math.sqrt(math.prod(unseen + _within(sizes) for sizes in (likeness.mine, likeness.theirs)))
-    return _tail_bits(likeness.values, smaller, max(filled, by_chance / smaller))
+    return tail_bits(likeness.values, smaller, max(filled, by_chance / smaller))
 
 
 def row_bits(likeness: Likeness, records: int, by_chance: float) -> float:
     """-log2 of a bound on the probability that rows recur, which independent columns share `by_chance` each."""
     smaller = min(likeness.mine.total(), likeness.theirs.total())
-    return min(significance_bits(likeness, records), _tail_bits(likeness.values, smaller, by_chance))
+    return min(significance_bits(likeness, records), tail_bits(likeness.values, smaller, by_chance))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def agreement(pairs: RowPairs) -> AgreeingRows | None:
             by_chance = _by_chance(theirs[:, i], mine[:, j])
             agreeing = int(counts[i])
             if agreeing >= LEAST_AGREEING and agreeing / rows >= by_chance + (1 - by_chance) / 2:
-                far.append((_tail_bits(agreeing, rows, by_chance + 1 / rows), i, j))
+                far.append((tail_bits(agreeing, rows, by_chance + 1 / rows), i, j))
     far.sort(key=lambda one: -one[0])
     if not far:
         return None
@@ -137,7 +137,7 @@ def _within(sizes: Sizes) -> int:
     return sum(values * size * (size - 1) // 2 for size, values in sizes.items())
 
 
-def _tail_bits(found: int, of: int, by_chance: float) -> float:
+def tail_bits(found: int, of: int, by_chance: float) -> float:
     """-log2 of Chernoff's bound on at least so many events, of each of which the probability is `by_chance`."""
     share = min(1.0, found / max(1, of))
     by_chance = max(by_chance, 2.0**-16)

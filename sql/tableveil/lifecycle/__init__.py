@@ -19,7 +19,7 @@ from tableveil.lifecycle.repeated import repeated_by_reason
 from tableveil.lifecycle.standing import place_of, refuse_trial, require_current, require_here, require_public
 from tableveil.lifecycle.swap import recover
 from tableveil.lifecycle.target import check_existing, check_target
-from tableveil.lifecycle.together import JointFigures, check_kept, find_earlier, joint_figures
+from tableveil.lifecycle.together import JointFigures, check_kept, find_earlier, find_new_keys, joint_figures
 from tableveil.lifecycle.withdraw import withdraw
 
 __all__ = [
@@ -44,6 +44,7 @@ __all__ = [
     "decide",
     "erase",
     "find_earlier",
+    "find_new_keys",
     "joint_figures",
     "labels_of",
     "named",

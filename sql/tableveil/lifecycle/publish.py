@@ -354,7 +354,12 @@ def _written(
     planned.verifying()
     solution = evidence.solution
     largest_share = solution.risk_after.highest if solution.risk_after is not None else None
-    written = replace(written_objects(session, plan, number), score=solution.score, largest_share=largest_share)
+    written = replace(
+        written_objects(session, plan, number),
+        score=solution.score,
+        largest_share=largest_share,
+        sketch=evidence.fingerprint.sketch,
+    )
     verify(session, plan.policy, plan.records, written)
     known_by = marks(session, plan.policy.release.schema, [item.name for item in made.objects])
     objects = tuple(replace(item, mark=known_by[item.name]) for item in made.objects)

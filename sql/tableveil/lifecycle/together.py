@@ -14,12 +14,15 @@ from tableveil.classes import WITHOUT_ROW, EarlierClasses, Owners
 from tableveil.counting import Earlier
 from tableveil.counting.earlier import EARLIER
 from tableveil.dictionary import PeopleDictionary
+from tableveil.disclosure.new_keys import new_keys
 from tableveil.errors import InvalidError, NotFoundError, shortened
 from tableveil.lifecycle.ledger import named
 from tableveil.policy import LeftBehind, Policy
 from tableveil.privacy import sets_of_readers
 from tableveil.source import Source
+from tableveil.source.sketch import Sketch
 from tableveil.state import persons, releases
+from tableveil.state.sketches import RowsOfKeys, rows_like
 
 FIELD = "release.together_with"
 
@@ -89,6 +92,31 @@ def find_earlier(
         others = {*together_with} - {*strangers}
         raise _refused("TOGETHER_UNRECOGNIZED", unknown_there, f"releases of the same {of}", others)
     return Earlier(earlier_classes, record or person)
+
+
+def find_new_keys(
+    session: WarehouseSession, policy: Policy, sketch: Sketch | None, together_with: Sequence[int]
+) -> tuple[str, ...]:
+    """Says of which releases people seem to be in the source under keys that the releases do not know.
+
+    Nothing is known of releases of which the ledger keeps no rows.
+
+    Raises:
+        InvalidError: There are some, and nobody may be left behind: of these people joint classes promise nothing.
+    """
+    mine = RowsOfKeys.of(sketch, policy.person_column) if sketch is not None and policy.person_column else None
+    if mine is None:
+        return ()
+    earlier = rows_like(session.ledger, mine, together_with).items()
+    evidence = {release: found for release, theirs in earlier if (found := new_keys(theirs, mine)) is not None}
+    renewed = tuple(found.told(named([release])) for release, found in evidence.items())
+    if renewed and policy.release.left_behind is LeftBehind.REQUIRE:
+        others = {*together_with} - evidence.keys()
+        hint = "If they are the same people, load them under the keys that they had there. "
+        raise _refused(
+            "TOGETHER_NEW_KEYS", renewed[0], "people under the keys that they had there", others, _REPORT, hint
+        )
+    return renewed
 
 
 def check_kept(session: WarehouseSession, together_with: Sequence[int]) -> None:
@@ -205,10 +233,12 @@ def joint_figures(session: Session, numbers: Sequence[int]) -> JointFigures:
     )
 
 
-_REPORT = " Or write left_behind: REPORT, which counts those left behind of all releases together."
+_REPORT = " Or write left_behind: REPORT, which counts and tells."
 
 
-def _refused(code: str, found: str, expected: str, others: Collection[int], further: str = "") -> InvalidError:
+def _refused(
+    code: str, found: str, expected: str, others: Collection[int], further: str = "", first: str = ""
+) -> InvalidError:
     """The error about some releases; the release can still be judged together with the others."""
     listed = ", ".join(f"releases/{number}" for number in sorted(others))
     hint = (
@@ -216,4 +246,4 @@ def _refused(code: str, found: str, expected: str, others: Collection[int], furt
         if listed
         else "Leave out left_behind, and say in repeat_reason why the release is judged alone."
     )
-    return InvalidError.of(code, FIELD, found, expected, hint + further)
+    return InvalidError.of(code, FIELD, found, expected, first + hint + further)

@@ -273,6 +273,54 @@ def row_pairs(
     return pairs
 
 
+@dataclass(frozen=True, slots=True)
+class RowsOfKeys:
+    """The rows of the sampled values of a key: `cells` are of the first of the table's `columns` that vary."""
+
+    scale: int
+    values: NDArray[np.uint64]
+    cells: NDArray[np.uint16]
+    columns: tuple[str, ...]
+
+    @classmethod
+    def of(cls, sketch: Sketch, key: str) -> RowsOfKeys | None:
+        """The rows of a sketch; None if nobody kept rows."""
+        columns = tuple(sample.column for sample in sketch.samples)
+        for sample in sketch.samples:
+            if sample.column == key and sample.cells is not None:
+                return cls(sample.scale, sample.values, sample.cells, columns)
+        return None
+
+    def at(self, scale: int) -> RowsOfKeys:
+        """The rows of the values that a sample at the larger scale has."""
+        kept = self.values >> np.uint64(LEVEL_SHIFT) >= scale
+        return replace(self, scale=scale, values=self.values[kept], cells=self.cells[kept])
+
+
+def rows_like(ledger: Ledger, mine: RowsOfKeys, releases: Collection[int]) -> dict[int, RowsOfKeys]:
+    """Per release, where it kept rows, those of the key that has most of the values of a new table's key."""
+    among = f"release IN ({', '.join(map(str, sorted(releases))) or 'NULL'})"
+    with ledger.relation("sampled", pa.table({"value": mine.values})):
+        arrays = ledger.arrays(
+            "WITH theirs AS (SELECT release, position, value, cells FROM tableveil.release_sample_values "
+            f"WHERE {among} AND cells IS NOT NULL), likest AS (SELECT release, arg_max(position, shared) AS position "
+            "FROM (SELECT release, position, count(*) AS shared FROM theirs JOIN sampled USING (value) GROUP BY ALL) "
+            "GROUP BY release) SELECT release, position, value, cells FROM theirs JOIN likest USING (release, position)"
+        )
+    query = f"SELECT release, position, column_name, scale FROM tableveil.release_samples WHERE {among} ORDER BY ALL"
+    samples = ledger.rows(query)
+    found = {}
+    for release in sorted(releases):
+        here = arrays["release"] == release
+        cells = _cells(arrays["cells"][here])
+        if cells is not None:
+            of_release = [(column, scale) for number, _, column, scale in samples if number == release]
+            _, scale = of_release[int(arrays["position"][here][0])]
+            columns = tuple(column for column, _ in of_release)
+            found[release] = RowsOfKeys(scale, arrays["value"][here].astype(np.uint64), cells, columns)
+    return found
+
+
 def _sizes(scale: int, found: Sequence[tuple[int, ...]]) -> Sizes:
     """The sizes of (records, level, values) that are in the sample at a scale."""
     sizes: Sizes = Counter()

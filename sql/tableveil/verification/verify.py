@@ -12,6 +12,7 @@ from tableveil.verification.joint_values import check_joint_values
 from tableveil.verification.judged import Judged
 from tableveil.verification.labels import check_label_columns
 from tableveil.verification.methods import check_method
+from tableveil.verification.new_keys import check_new_keys
 from tableveil.verification.safe_harbor import check_safe_harbor
 from tableveil.verification.spread import Spreads
 from tableveil.verification.text import SLACK, differing, folded, near, quoted
@@ -218,7 +219,11 @@ def _check_risks(
 
 def _of_earlier(judged: Judged) -> list[str]:
     session, policy, written = judged.session.embedded, judged.policy, judged.written
-    return [*check_together(session, policy, written), *check_joint_values(session, policy, written)]
+    return [
+        *check_together(session, policy, written),
+        *check_new_keys(session, policy, written),
+        *check_joint_values(session, policy, written),
+    ]
 
 
 _CHECKS: Mapping[JobPart, Callable[[Judged], list[str]]] = {

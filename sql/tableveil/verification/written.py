@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import Policy
+from tableveil.source.sketch import Sketch
 from tableveil.verification.text import Name, quoted, spelled
 
 OWN_LEVELS = "own_levels"
@@ -105,7 +106,8 @@ class Written:
     `people` is such a table of the people, who come last among these, if some of them have several records.
     `companions` are the columns beside labels, `explained` is the table of labels; `class_id` names the rows' class
     ids, if they have any. `person` is the source's column of people, if some of them have several records, and `record`
-    that of records, if the policy names it. It was judged `together_with` the earlier releases of these numbers.
+    that of records, if the policy names it. It was judged `together_with` the earlier releases of these numbers, and
+    the `sketch` will recognize its people.
     """
 
     release: int
@@ -133,6 +135,7 @@ class Written:
     person: str = ""
     record: str = ""
     together_with: tuple[int, ...] = ()
+    sketch: Sketch | None = None
 
     def class_labels(self, policy: Policy) -> list[str]:
         """The quasi-identifiers of the policy, in the order of the rows' columns."""

@@ -110,6 +110,10 @@ CODES = {
     ),
     "TARGET_UNWRITABLE": ("The server cannot write the target's directory.", "Check its owner and mode."),
     "TOGETHER_INVALID": ("Fewer than two releases were named.", "Name two or more."),
+    "TOGETHER_NEW_KEYS": (
+        "People seem to have other keys than in an earlier release: their rows recur, and their keys do not.",
+        "Load them under the keys that they had, or write `left_behind: REPORT`.",
+    ),
     "TOGETHER_TOO_MANY": (
         "Too many releases of the same people would be judged together.",
         "Withdraw some of them, or name fewer.",

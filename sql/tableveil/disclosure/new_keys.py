@@ -1,0 +1,202 @@
+"""The evidence that people have other keys than in an earlier release: their rows recur, and their keys do not.
+
+The rows of keys that are gone are compared with those of new keys, in the columns that stay the same for people whom
+both tables know. By chance, such rows agree as often as those of different people do: as rows within either table, as
+rows of people who stayed with rows of others, or as columns that have nothing to do with each other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.disclosure.accident import tail_bits
+from tableveil.errors import shortened
+from tableveil.state.sketches import RowsOfKeys
+
+ENOUGH_BITS = 14
+"""An event less likely than one in 2^14 = 16,384 is no accident."""
+
+FEWEST = 3
+"""So many rows must recur."""
+
+ODDS = 1.5
+"""So many times the odds by chance they must have: what tables tell of chance is not exact."""
+
+KNOWN = 20
+"""So many people whom both tables know say which columns stay the same."""
+
+STABLE = 0.8
+"""The share of these people who have the same value of such a column."""
+
+_MOST_LEFT_OUT = 2
+_FEW_COLUMNS = 8
+
+_UNSEEN = 1
+"""So many more pairs of a table may agree than were seen."""
+
+Cells = NDArray[np.uint16]
+
+
+@dataclass(frozen=True, slots=True)
+class NewKeys:
+    """So many `rows` of `new` keys recur among those of keys that are `gone`, about `by_chance` of them by accident.
+
+    They agree in the `columns`. All are counted in samples if it is `sampled`.
+    """
+
+    rows: int
+    new: int
+    gone: int
+    by_chance: float
+    columns: tuple[str, ...]
+    sampled: bool
+
+    def told(self, release: str) -> str:
+        """The evidence, with the name of the release."""
+        names = [shortened(name) for name in self.columns[:3]]
+        more = f" and {len(self.columns) - 3:,} more columns" if len(self.columns) > 3 else ""
+        listed = ", ".join(names) + more if more or len(names) < 2 else f"{', '.join(names[:-1])} and {names[-1]}"
+        sampled = " sampled" * self.sampled
+        chance = "fewer than 1" if self.by_chance < 1 else f"about {self.by_chance:,.0f}"
+        return (
+            f"{self.rows:,} of {self.new:,}{sampled} people whom {release} does not know have the same {listed} as one "
+            f"of {self.gone:,} there whose key is gone, and by chance {chance} would"
+        )
+
+
+def new_keys(theirs: RowsOfKeys, mine: RowsOfKeys) -> NewKeys | None:
+    """The evidence in the rows of an earlier table and of a new one; None if there is none beyond chance."""
+    scale = max(theirs.scale, mine.scale)
+    theirs, mine = theirs.at(scale), mine.at(scale)
+    _, here, there = np.intersect1d(theirs.values, mine.values, assume_unique=True, return_indices=True)
+    gone = np.delete(np.arange(len(theirs.values)), here)
+    new = np.delete(np.arange(len(mine.values)), there)
+    if min(len(gone), len(new)) < FEWEST:
+        return None
+    pairs = _columns(theirs, mine, here, there)
+    if not pairs:
+        return None
+    rows_theirs, rows_mine = theirs.cells[:, [i for i, _ in pairs]], mine.cells[:, [j for _, j in pairs]]
+    tried = [*_tried(rows_theirs[here], rows_mine[there])]
+    best: tuple[float, NewKeys] | None = None
+    for some in tried:
+        before, now = rows_theirs[:, some], rows_mine[:, some]
+        found, by_chance, smaller = _recurring(before, now, here, there, gone, new)
+        bits = tail_bits(found, smaller, by_chance) - np.log2(len(tried))
+        beyond = found * (1 - by_chance) >= ODDS * by_chance * (smaller - found)
+        beyond = beyond and found >= FEWEST and bits >= ENOUGH_BITS
+        if beyond and (best is None or bits > best[0]):
+            names = tuple(mine.columns[pairs[place][1]] for place in some)
+            best = bits, NewKeys(found, len(new), len(gone), by_chance * smaller, names, scale > 0)
+    return None if best is None else best[1]
+
+
+def _columns(
+    theirs: RowsOfKeys, mine: RowsOfKeys, here: NDArray[np.intp], there: NDArray[np.intp]
+) -> list[tuple[int, int]]:
+    """The positions of columns of one name, which have values in most rows of both tables."""
+    named = {name.casefold(): i for i, name in enumerate(theirs.columns[: theirs.cells.shape[1]])}
+    return [
+        (i, j)
+        for j, name in enumerate(mine.columns[: mine.cells.shape[1]])
+        if (i := named.get(name.casefold())) is not None
+        and all(2 * np.count_nonzero(cells) > len(cells) for cells in (theirs.cells[:, i], mine.cells[:, j]))
+    ]
+
+
+def _tried(before: Cells, now: Cells) -> Iterator[Sequence[int]]:
+    """The columns that stay the same, where enough people are known; else all, and most of them."""
+    columns = range(before.shape[1])
+    if len(before) >= KNOWN:
+        same = np.mean((before == now) | (before == 0) | (now == 0), axis=0)
+        if stable := [column for column in columns if same[column] >= STABLE]:
+            yield stable
+        return
+    least = len(columns) // 2 + 1 if len(columns) <= _FEW_COLUMNS else len(columns) - _MOST_LEFT_OUT
+    for size in range(least, len(columns) + 1):
+        yield from combinations(columns, size)
+
+
+def _recurring(
+    before: Cells,
+    now: Cells,
+    here: NDArray[np.intp],
+    there: NDArray[np.intp],
+    gone: NDArray[np.intp],
+    new: NDArray[np.intp],
+) -> tuple[int, float, int]:
+    """How many rows of new keys are rows of keys that are gone, how probable it is of one, and of how many."""
+    whole_before, whole_now = (before > 0).all(axis=1), (now > 0).all(axis=1)
+    _, codes = np.unique(np.concatenate([before, now]), axis=0, return_inverse=True)
+    codes = codes.reshape(-1)
+    width = int(codes.max(initial=0)) + 1
+
+    def counted(rows: NDArray[np.intp], *, of_now: bool) -> NDArray[np.float64]:
+        kept = rows[(whole_now if of_now else whole_before)[rows]]
+        return np.bincount(codes[kept + len(before) * of_now], minlength=width).astype(float)
+
+    leavers, newcomers = counted(gone, of_now=False), counted(new, of_now=True)
+    stay, stayed = counted(there, of_now=True), counted(here, of_now=False)
+    sizes = leavers.sum(), newcomers.sum()
+    smaller, larger = sorted(sizes)
+    if smaller < FEWEST:
+        return 0, 1.0, int(smaller)
+    by_chance = max(
+        # There are other people in either table, and all are different ones.
+        *(_again(rows, larger, _UNSEEN) for rows in (leavers + stayed, newcomers + stay)),
+        *(_again(rows, larger, 0) for rows in (leavers, newcomers)),
+        *(_among(rows, others, larger) for rows, others in ((leavers, stay), (newcomers, stayed))),
+    )
+    alike = larger * _independent(before[gone[whole_before[gone]]], now[new[whole_now[new]]])
+    if alike > by_chance:
+        # Where each combination is there once, as by design, a row of it is in any other such table.
+        regular = any(
+            _twins(rows) < _independent(cells, cells) / 2
+            for rows, cells in ((leavers + stayed, before[whole_before]), (newcomers + stay, now[whole_now]))
+        )
+        by_chance = max(by_chance, alike if regular else 1 - math.exp(-alike))
+    return int(np.minimum(leavers, newcomers).sum()), min(1.0, by_chance), int(smaller)
+
+
+def _twins(rows: NDArray[np.float64]) -> float:
+    """How probable it is that two rows agree."""
+    number = float(rows.sum())
+    return float((rows * (rows - 1)).sum()) / max(1.0, number * (number - 1))
+
+
+def _again(rows: NDArray[np.float64], others: float, unseen: int) -> float:
+    """How probable it is that one of these rows is among so many others: as among as many of the rest of them.
+
+    It is Good's estimate of coverage (1953), of a part of a sample. More others than there are have it oftener.
+    """
+    number = float(rows.sum())
+    if number < 2:
+        return 0.0
+    part = min(1.0, others / (number - 1))
+    alone = (1 - part) ** np.maximum(rows - 1, 0)
+    covered = float((rows * (1 - alone)).sum()) / number
+    return covered * max(1.0, others / (number - 1)) + others * unseen * 2 / (number * (number - 1))
+
+
+def _among(rows: NDArray[np.float64], others: NDArray[np.float64], larger: float) -> float:
+    """How probable it is that one of these rows is among so many like the others."""
+    if not rows.sum() or not others.sum():
+        return 0.0
+    return float((rows * (1 - (1 - others / others.sum()) ** larger)).sum() / rows.sum())
+
+
+def _independent(before: Cells, now: Cells) -> float:
+    """How probable it is that two rows agree if columns have nothing to do with each other."""
+    alike = 1.0
+    for i in range(before.shape[1]):
+        values, counts = np.unique(before[:, i], return_counts=True)
+        others, other_counts = np.unique(now[:, i], return_counts=True)
+        _, here, there = np.intersect1d(values, others, assume_unique=True, return_indices=True)
+        alike *= float((counts[here].astype(float) * other_counts[there]).sum()) / (len(before) * len(now))
+    return alike
