@@ -18,8 +18,8 @@ COLLECTIONS = (
     "riskAnalyses", "tokens", "utilityReports", "worksheets",
 )  # fmt: skip
 NAMES = (
-    # The callers have the other tokens, and go on to call.
-    *(f"{one}/{number}" for one in COLLECTIONS for number in ((2,) if one == "tokens" else (1, 2, 3))),
+    # The callers have the other tokens and the first grant, and go on to call.
+    *(f"{one}/{number}" for one in COLLECTIONS for number in ((2,) if one in ("grants", "tokens") else (1, 2, 3))),
     "releases/1/objects/furnished", "jobs/1/parts/2", "riskAnalyses/1/records/1", "kept", "hierarchies/kept",
     "clinic_kept/kept", "schemas/clinic_kept",
     "schemaRules/clinic_kept", "privacyBudgets/kept", "targets/files", "files", "furnished",
@@ -74,6 +74,7 @@ def furnish(client: Client) -> str:
     client.create_token("somebody", "kept")
     steward = access_pb2.ACCESS_ROLE_STEWARD
     client.add_grant(access_service_pb2.GrantRule(principal=PRINCIPAL, role=steward, schema="elsewhere"))
+    client.add_grant(access_service_pb2.GrantRule(principal="somebody", role=steward, schema="elsewhere"))
     return client.create_token(PRINCIPAL, "fuzz").secret
 
 
