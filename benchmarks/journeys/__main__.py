@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("Files in the shapes of real ones: corrections, wrong roles, CPU seconds of proposals, columns nearly *")
     for shape in shape_outcomes(given.seed):
         few = len(shape.wrong) <= MOST_WRONG * shape.columns and shape.seconds <= MOST_CPU_SECONDS
-        # Of a wide table, the proposal chose the columns itself.
+        # The proposal chose the columns of a wide table itself.
         few = few and not (shape.hidden and shape.columns > WIDE)
         problems += bool(shape.problem) or not few or shape.corrections > 1
         share, hidden = f"{len(shape.wrong)} of {shape.columns}", f"{len(shape.hidden)} of {shape.released}"

@@ -13,7 +13,7 @@ from tableveil.hierarchy import ValueKind
 
 Table = dict[str, NDArray[np.float64]]
 ROWS = 200
-"""Of each table."""
+"""The rows of each table."""
 CHOSEN, K = 8, 5
 
 

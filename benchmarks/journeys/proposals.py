@@ -132,7 +132,7 @@ def _shape_outcome(client: Client, shape: Shape, table: policy_pb2.TableReferenc
     wrong = tuple(column for column, role in drafted.items() if role not in shape.role_of(column.strip()))
     started, problem, released = time.process_time(), "", list[ColumnLeft]()
     to_decide = 0
-    # The limit is of the clock. What is measured is CPU, of which other work of the machine may leave a part alone.
+    # The limit is of the clock, and the goal is of CPU: other work of the machine may leave a part of it alone.
     crowd = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
     asked = ProposalRequest(table=table, readers=READERS_CONTRACT, time_limit_seconds=f"{40 * crowd:.0f}")
     try:
@@ -142,7 +142,7 @@ def _shape_outcome(client: Client, shape: Shape, table: policy_pb2.TableReferenc
             _correct(asked, shape)
             found = _proposal(client, asked)
         seconds = time.process_time() - started
-        # Of people with several records something is always to be decided: nobody but the owner can.
+        # Something is always to be decided where people have several records: nobody but the owner can.
         if found.alternatives and found.alternatives[0].HasField("score") and not found.decisions:
             client.wait(client.submit(found.alternatives[0].policy).name)
             released.extend(found.alternatives[0].columns)

@@ -255,7 +255,7 @@ def test_no_fold_is_feasible(jobs: JobManager, database: Database, run: Callable
     """600 records in one class are 599 too few for the training records of a fold."""
     strict = replace(POLICY, privacy_models=(KAnonymity(550),), suppression_limit=Decimal("0.1"))
     attributes = (replace(strict.attributes[0], maximum_level=None), *strict.attributes[1:])
-    # Who is ill follows from the age for more than half of the people, where a class has 550.
+    # The illness of more than half of the people follows from their age, where a class has 550.
     attributes = tuple(replace(a, acknowledged=a.role is Role.SENSITIVE) for a in attributes)
     strict = replace(strict, attributes=attributes)
     run(database, strict, document=canonical_json(policy_to_proto(strict)))

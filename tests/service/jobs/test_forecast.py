@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.people.months import Shares, months, policy
 from tableveil.backend import Database, Session
-from tableveil.convert.canonical import canonical_json
+from tableveil.convert import canonical_json, stored_policy
 from tableveil.convert.proposals import composed
 from tableveil.errors import TableveilError
 from tableveil.pipelines import forecast, proposal_forecast
@@ -26,7 +26,6 @@ from tableveil.v1 import proposal_service_pb2 as v1
 from tests.service.convert.policy_to_proto import policy_to_proto
 from tests.service.jobs.contexts import context
 from tests.service.jobs.managed import Open, ended
-from tests.service.jobs.test_proposal import stored_policy
 
 REQUEST = ProposalRequest(
     table=TableReference("", "main", "visits"),
@@ -143,8 +142,8 @@ def test_earlier_releases_tell_who_comes_and_leaves(
     for position, rows in enumerate(months(1, 3, Shares(600, 0.9, 0.9, 0.1))):
         with session.relation("known", rows):
             session.execute("CREATE OR REPLACE TABLE visits AS FROM known")
-        one = policy(left_behind=None)
-        target = replace(one.release, name=f"month_{position}")
+        one = policy()
+        target = replace(one.release, name=f"month_{position}", left_behind=None)
         with database.session() as own:
             job = context(own, database, number=100 + position, document=canonical_json(policy_to_proto(one)))
             anonymize(job, replace(one, release=target, repeat_reason="readers know none of the others"))
