@@ -80,7 +80,7 @@ from tableveil.policy.validate import validate_policy
 from tableveil.policy.validate_attributes import check_hierarchy
 from tableveil.policy.validate_classification import check_classified_columns
 from tableveil.policy.validate_search import check_common_level, level_field
-from tableveil.policy.warnings import early_warnings, looking_at_values, policy_warnings
+from tableveil.policy.warnings import early_warnings, looking_at_values, notes_of_next, policy_warnings
 
 __all__ = [
     "BALANCED",
@@ -169,6 +169,7 @@ __all__ = [
     "level_field",
     "looking_at_values",
     "methods_of",
+    "notes_of_next",
     "parts_of",
     "policy_warnings",
     "validate_policy",

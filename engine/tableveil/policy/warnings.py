@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tableveil.errors import shortened
+from tableveil.errors import note, shortened
 from tableveil.policy.methods import methods_of
 from tableveil.policy.model import Choose, Policy, Role
 from tableveil.policy.privacy import SensitiveModel
 from tableveil.policy.quality import FIELDS, ClassificationModel
+from tableveil.policy.reason import says_something
 
 
 def policy_warnings(policy: Policy) -> Iterator[str]:
@@ -39,6 +40,27 @@ def early_warnings(policy: Policy) -> Iterator[str]:
             "same value, it is known of everybody there. Add for each, to privacy_models: distinct_l_diversity: "
             f"{{column: {policy.unprotected[0].column}, l: 2}}{of_lists}."
         )
+    yield from notes_of_next(policy)
+
+
+def notes_of_next(policy: Policy) -> Iterator[str]:
+    """The note of what a later release of these people will need, where the policy prepares one or has readers."""
+    target, person = policy.release, policy.person_column
+    joint = target.left_behind is not None and person is not None
+    needs = []
+    if joint:
+        keys = " and ".join(shortened(name) for name in (person, policy.record_column) if name)
+        listed = ", and this release in together_with" if target.together_with else ""
+        needs.append(f"left_behind with the same keys in {keys}{listed}, or a repeat_reason, which protects nobody")
+    elif target.publish and not says_something(policy.repeat_reason):
+        needs.append("left_behind, or a repeat_reason, which protects nobody")
+    if target.publish and not says_something(target.publish_repeat_reason):
+        readers = ", ".join(map(shortened, target.publish))
+        judged = ", even judged together," if joint else ""
+        needs.append(f"release.publish_repeat_reason{judged} since readers of {readers} have this one")
+    if needs:
+        lasts = " How many releases last, `tableveil propose --recurs` forecasts." if joint else ""
+        yield note(f"A later release of these people needs {'; and '.join(needs)}.{lasts}")
 
 
 def looking_at_values(policy: Policy) -> list[str]:

@@ -19,7 +19,7 @@ from tableveil.pipelines.read import FoundHierarchies, check_request, read_dicti
 from tableveil.pipelines.record_level import RecordLevelMethod
 from tableveil.pipelines.solution import Method
 from tableveil.pipelines.work import Work, fitting, policy_work
-from tableveil.policy import IfExists, JobPart, Policy, ReleaseGuards, TableReference, early_warnings
+from tableveil.policy import IfExists, JobPart, Policy, ReleaseGuards, TableReference, early_warnings, notes_of_next
 from tableveil.policy.methods.aggregated_columns import AGGREGATED_COLUMNS
 from tableveil.policy.methods.differential_privacy import DIFFERENTIAL_PRIVACY
 from tableveil.policy.methods.full_domain import FULL_DOMAIN
@@ -64,6 +64,7 @@ def anonymize(job: JobContext, policy: Policy, *, is_trial: bool = False) -> int
         told = replace(plan.policy, release=resolved.release, repeat_reason=reason, other_people=others)
         plan = replace(plan, policy=told)
         trial = Trial(job.session.visibility.principal, now() + LASTS, evidence.population_fingerprint)
+    evidence = evidence.with_more(warnings=tuple(notes_of_next(resolved)))
     verifying = partial(job.report.phase, JobPhase.VERIFYING)
     repeats = JobPart.REPEATED in resolved.parts
     unless_safe = repeats and schema_rules.asks_for_joint_k(job.session.ledger, schema)

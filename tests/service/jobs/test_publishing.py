@@ -104,6 +104,8 @@ def test_only_approved_releases_are_published(path: Path, place: Place) -> None:
 
 
 def test_readers_who_have_the_same_people_need_a_reason(there: Published) -> None:
+    first = there.jobs.check(replace(published_to("shelf"), repeat_reason="a test"))
+    assert any("release.publish_repeat_reason since readers of 'shelf'" in text for text in first.warnings)
     there.publishing.publish(1, "shelf", "")
     with pytest.raises(InvalidError) as raised:
         submit(there.jobs, published_to("shelf"))

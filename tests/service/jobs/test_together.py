@@ -95,9 +95,12 @@ def test_nobody_is_singled_out(database: Database, session: Session, run: Run, m
 
 def test_reported(database: Database, session: Session, run: Run) -> None:
     """Joint classes have k people, and fewer are left behind: the account says how many."""
-    first = run(database, policy("first")).number
+    alone = run(database, policy("first"))
+    first = alone.number
     month(session)
     release = run(database, policy("second", LeftBehind.REPORT))
+    later = "A later release of these people needs left_behind with the same keys in 'id'"
+    assert [any(later in text for text in one.warnings) for one in (alone, release)] == [False, True]
     found = chains(session, first, release.number)
     left = sum(number for (_, now), number in found.items() if now == -1 and number < K)
     assert left > 0
