@@ -29,7 +29,7 @@ from tableveil.v1 import access_pb2 as tableveil_dot_v1_dot_access__pb2
 from tableveil.v1 import policy_pb2 as tableveil_dot_v1_dot_policy__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$tableveil/v1/hierarchy_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\x1a\x19tableveil/v1/policy.proto\"\x8d\x01\n\x16\x43reateHierarchyRequest\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x02\x12(\n\x04rows\x18\x02 \x03(\x0b\x32\x1a.tableveil.v1.HierarchyRow\x12\x11\n\trow_count\x18\x03 \x01(\x03\x12\x0e\n\x06origin\x18\x04 \x01(\t\x12\x12\n\nrequest_id\x18\x05 \x01(\t\"A\n\x13GetHierarchyRequest\x12*\n\x04name\x18\x01 \x01(\tB\x1c\xe2\x41\x01\x02\xfa\x41\x15\n\x13tableveil/Hierarchy\"?\n\x16ListHierarchiesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"j\n\x17ListHierarchiesResponse\x12\x36\n\x0bhierarchies\x18\x01 \x03(\x0b\x32!.tableveil.v1.StoredHierarchyInfo\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xb0\x02\n\x13StoredHierarchyInfo\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x05\x12\x15\n\x07version\x18\x02 \x01(\x05\x42\x04\xe2\x41\x01\x03\x12\x14\n\x06levels\x18\x03 \x01(\x05\x42\x04\xe2\x41\x01\x03\x12\x14\n\x06values\x18\x04 \x01(\x03\x42\x04\xe2\x41\x01\x03\x12\x35\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x04\xe2\x41\x01\x03\x12\x14\n\x06origin\x18\x06 \x01(\tB\x04\xe2\x41\x01\x05\x12\x1b\n\rresource_name\x18\x07 \x01(\tB\x04\xe2\x41\x01\x08:X\xea\x41U\n\x13tableveil/Hierarchy\x12\x17hierarchies/{hierarchy}\x1a\rresource_name*\x0bhierarchies2\thierarchy\"\xdf\x01\n\x17PreviewHierarchyRequest\x12*\n\thierarchy\x18\x01 \x01(\x0b\x32\x17.tableveil.v1.Hierarchy\x12+\n\x05table\x18\x02 \x01(\x0b\x32\x1c.tableveil.v1.TableReference\x12\x0e\n\x06\x63olumn\x18\x03 \x01(\t\x12\x0e\n\x06groups\x18\x04 \x01(\x05\x12\x0e\n\x06values\x18\x05 \x01(\x08\x12(\n\x04rows\x18\x06 \x03(\x0b\x32\x1a.tableveil.v1.HierarchyRow\x12\x11\n\trow_count\x18\x07 \x01(\x03\"\xcc\x01\n\x18PreviewHierarchyResponse\x12\x31\n\x06stored\x18\x01 \x01(\x0b\x32!.tableveil.v1.StoredHierarchyInfo\x12\x13\n\x0b\x64omain_size\x18\x02 \x01(\x01\x12\x12\n\ncontinuous\x18\x03 \x01(\x08\x12*\n\x06levels\x18\x04 \x03(\x0b\x32\x1a.tableveil.v1.PreviewLevel\x12(\n\x08\x63overage\x18\x05 \x01(\x0b\x32\x16.tableveil.v1.Coverage\"\xe8\x01\n\x0cPreviewLevel\x12\r\n\x05level\x18\x01 \x01(\x05\x12\x0e\n\x06groups\x18\x02 \x01(\x03\x12)\n\x05\x66irst\x18\x03 \x03(\x0b\x32\x1a.tableveil.v1.PreviewGroup\x12(\n\x04last\x18\x04 \x03(\x0b\x32\x1a.tableveil.v1.PreviewGroup\x12\x10\n\x08left_out\x18\x05 \x01(\x03\x12\x15\n\rfewest_leaves\x18\x06 \x01(\x01\x12\x13\n\x0bmost_leaves\x18\x07 \x01(\x01\x12\x13\n\x0b\x66\x65west_rows\x18\x08 \x01(\x03\x12\x11\n\tmost_rows\x18\t \x01(\x03\"K\n\x0cPreviewGroup\x12\r\n\x05label\x18\x01 \x01(\t\x12\x0e\n\x06leaves\x18\x02 \x01(\x01\x12\x0e\n\x06values\x18\x03 \x01(\x03\x12\x0c\n\x04rows\x18\x04 \x01(\x03\"\x7f\n\x08\x43overage\x12\x0e\n\x06values\x18\x01 \x01(\x03\x12\x0c\n\x04rows\x18\x02 \x01(\x03\x12\x11\n\tnull_rows\x18\x03 \x01(\x03\x12\x18\n\x10uncovered_values\x18\x04 \x01(\x03\x12\x16\n\x0euncovered_rows\x18\x05 \x01(\x03\x12\x10\n\x08\x65xamples\x18\x06 \x03(\t\"\x97\x01\n\x19\x43ompareHierarchiesRequest\x12\x34\n\x07\x65\x61rlier\x18\x01 \x01(\x0b\x32\x1d.tableveil.v1.StoredHierarchyB\x04\xe2\x41\x01\x02\x12\x32\n\x05later\x18\x02 \x01(\x0b\x32\x1d.tableveil.v1.StoredHierarchyB\x04\xe2\x41\x01\x02\x12\x10\n\x08\x65xamples\x18\x03 \x01(\x05\"\xab\x02\n\x1a\x43ompareHierarchiesResponse\x12\x32\n\x07\x65\x61rlier\x18\x01 \x01(\x0b\x32!.tableveil.v1.StoredHierarchyInfo\x12\x30\n\x05later\x18\x02 \x01(\x0b\x32!.tableveil.v1.StoredHierarchyInfo\x12\x14\n\x0cvalues_added\x18\x03 \x01(\x03\x12\x16\n\x0evalues_removed\x18\x04 \x01(\x03\x12\x18\n\x10values_unchanged\x18\x05 \x01(\x03\x12-\n\x06levels\x18\x06 \x03(\x0b\x32\x1d.tableveil.v1.LevelDifference\x12\x16\n\x0e\x61\x64\x64\x65\x64_examples\x18\x07 \x03(\t\x12\x18\n\x10removed_examples\x18\x08 \x03(\t\"\x8f\x01\n\x0fLevelDifference\x12\r\n\x05level\x18\x01 \x01(\x05\x12\x12\n\nrelabelled\x18\x02 \x01(\x03\x12\x14\n\x0clabels_added\x18\x03 \x01(\x03\x12\x16\n\x0elabels_removed\x18\x04 \x01(\x03\x12+\n\x08\x65xamples\x18\x05 \x03(\x0b\x32\x19.tableveil.v1.Relabelling\"<\n\x0bRelabelling\x12\r\n\x05value\x18\x01 \x01(\t\x12\x0f\n\x07\x65\x61rlier\x18\x02 \x01(\t\x12\r\n\x05later\x18\x03 \x01(\t\"N\n\x14ReadHierarchyRequest\x12\x36\n\thierarchy\x18\x01 \x01(\x0b\x32\x1d.tableveil.v1.StoredHierarchyB\x04\xe2\x41\x01\x02\"w\n\x15ReadHierarchyResponse\x12\x34\n\thierarchy\x18\x01 \x01(\x0b\x32!.tableveil.v1.StoredHierarchyInfo\x12(\n\x04rows\x18\x02 \x03(\x0b\x32\x1a.tableveil.v1.HierarchyRow2\xc0\x05\n\x10HierarchyService\x12k\n\x0f\x43reateHierarchy\x12$.tableveil.v1.CreateHierarchyRequest\x1a!.tableveil.v1.StoredHierarchyInfo\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04name(\x01\x12\x63\n\x0cGetHierarchy\x12!.tableveil.v1.GetHierarchyRequest\x1a!.tableveil.v1.StoredHierarchyInfo\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04name\x12g\n\x0fListHierarchies\x12$.tableveil.v1.ListHierarchiesRequest\x1a%.tableveil.v1.ListHierarchiesResponse\"\x07\xda\xdd\x18\x03\n\x01\x03\x12~\n\x10PreviewHierarchy\x12%.tableveil.v1.PreviewHierarchyRequest\x1a&.tableveil.v1.PreviewHierarchyResponse\"\x19\xda\xdd\x18\x15\n\x01\x03\x12\thierarchy\x12\x05table(\x01\x12\x80\x01\n\x12\x43ompareHierarchies\x12\'.tableveil.v1.CompareHierarchiesRequest\x1a(.tableveil.v1.CompareHierarchiesResponse\"\x17\xda\xdd\x18\x13\n\x01\x03\x12\x07\x65\x61rlier\x12\x05later\x12n\n\rReadHierarchy\x12\".tableveil.v1.ReadHierarchyRequest\x1a#.tableveil.v1.ReadHierarchyResponse\"\x12\xda\xdd\x18\x0e\n\x01\x03\x12\thierarchy0\x01\x42\x62\n\x10org.tableveil.v1P\x01Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\xaa\x02\x0cTableveil.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$tableveil/v1/hierarchy_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\x1a\x19tableveil/v1/policy.proto\"\x8d\x01\n\x16\x43reateHierarchyRequest\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x02\x12(\n\x04rows\x18\x02 \x03(\x0b\x32\x1a.tableveil.v1.HierarchyRow\x12\x11\n\trow_count\x18\x03 \x01(\x03\x12\x0e\n\x06origin\x18\x04 \x01(\t\x12\x12\n\nrequest_id\x18\x05 \x01(\t\"r\n\x1a\x46orgetHierarchyRowsRequest\x12*\n\x04name\x18\x01 \x01(\tB\x1c\xe2\x41\x01\x02\xfa\x41\x15\n\x13tableveil/Hierarchy\x12\x14\n\x06values\x18\x02 \x03(\tB\x04\xe2\x41\x01\x02\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"i\n\x1b\x46orgetHierarchyRowsResponse\x12\x34\n\thierarchy\x18\x01 \x01(\x0b\x32!.tableveil.v1.StoredHierarchyInfo\x12\x14\n\x0cremoved_rows\x18\x02 \x01(\x03\"A\n\x13GetHierarchyRequest\x12*\n\x04name\x18\x01 \x01(\tB\x1c\xe2\x41\x01\x02\xfa\x41\x15\n\x13tableveil/Hierarchy\"?\n\x16ListHierarchiesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"j\n\x17ListHierarchiesResponse\x12\x36\n\x0bhierarchies\x18\x01 \x03(\x0b\x32!.tableveil.v1.StoredHierarchyInfo\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xb0\x02\n\x13StoredHierarchyInfo\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x05\x12\x15\n\x07version\x18\x02 \x01(\x05\x42\x04\xe2\x41\x01\x03\x12\x14\n\x06levels\x18\x03 \x01(\x05\x42\x04\xe2\x41\x01\x03\x12\x14\n\x06values\x18\x04 \x01(\x03\x42\x04\xe2\x41\x01\x03\x12\x35\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x04\xe2\x41\x01\x03\x12\x14\n\x06origin\x18\x06 \x01(\tB\x04\xe2\x41\x01\x05\x12\x1b\n\rresource_name\x18\x07 \x01(\tB\x04\xe2\x41\x01\x08:X\xea\x41U\n\x13tableveil/Hierarchy\x12\x17hierarchies/{hierarchy}\x1a\rresource_name*\x0bhierarchies2\thierarchy\"\xdf\x01\n\x17PreviewHierarchyRequest\x12*\n\thierarchy\x18\x01 \x01(\x0b\x32\x17.tableveil.v1.Hierarchy\x12+\n\x05table\x18\x02 \x01(\x0b\x32\x1c.tableveil.v1.TableReference\x12\x0e\n\x06\x63olumn\x18\x03 \x01(\t\x12\x0e\n\x06groups\x18\x04 \x01(\x05\x12\x0e\n\x06values\x18\x05 \x01(\x08\x12(\n\x04rows\x18\x06 \x03(\x0b\x32\x1a.tableveil.v1.HierarchyRow\x12\x11\n\trow_count\x18\x07 \x01(\x03\"\xcc\x01\n\x18PreviewHierarchyResponse\x12\x31\n\x06stored\x18\x01 \x01(\x0b\x32!.tableveil.v1.StoredHierarchyInfo\x12\x13\n\x0b\x64omain_size\x18\x02 \x01(\x01\x12\x12\n\ncontinuous\x18\x03 \x01(\x08\x12*\n\x06levels\x18\x04 \x03(\x0b\x32\x1a.tableveil.v1.PreviewLevel\x12(\n\x08\x63overage\x18\x05 \x01(\x0b\x32\x16.tableveil.v1.Coverage\"\xe8\x01\n\x0cPreviewLevel\x12\r\n\x05level\x18\x01 \x01(\x05\x12\x0e\n\x06groups\x18\x02 \x01(\x03\x12)\n\x05\x66irst\x18\x03 \x03(\x0b\x32\x1a.tableveil.v1.PreviewGroup\x12(\n\x04last\x18\x04 \x03(\x0b\x32\x1a.tableveil.v1.PreviewGroup\x12\x10\n\x08left_out\x18\x05 \x01(\x03\x12\x15\n\rfewest_leaves\x18\x06 \x01(\x01\x12\x13\n\x0bmost_leaves\x18\x07 \x01(\x01\x12\x13\n\x0b\x66\x65west_rows\x18\x08 \x01(\x03\x12\x11\n\tmost_rows\x18\t \x01(\x03\"K\n\x0cPreviewGroup\x12\r\n\x05label\x18\x01 \x01(\t\x12\x0e\n\x06leaves\x18\x02 \x01(\x01\x12\x0e\n\x06values\x18\x03 \x01(\x03\x12\x0c\n\x04rows\x18\x04 \x01(\x03\"\x7f\n\x08\x43overage\x12\x0e\n\x06values\x18\x01 \x01(\x03\x12\x0c\n\x04rows\x18\x02 \x01(\x03\x12\x11\n\tnull_rows\x18\x03 \x01(\x03\x12\x18\n\x10uncovered_values\x18\x04 \x01(\x03\x12\x16\n\x0euncovered_rows\x18\x05 \x01(\x03\x12\x10\n\x08\x65xamples\x18\x06 \x03(\t\"\x97\x01\n\x19\x43ompareHierarchiesRequest\x12\x34\n\x07\x65\x61rlier\x18\x01 \x01(\x0b\x32\x1d.tableveil.v1.StoredHierarchyB\x04\xe2\x41\x01\x02\x12\x32\n\x05later\x18\x02 \x01(\x0b\x32\x1d.tableveil.v1.StoredHierarchyB\x04\xe2\x41\x01\x02\x12\x10\n\x08\x65xamples\x18\x03 \x01(\x05\"\xab\x02\n\x1a\x43ompareHierarchiesResponse\x12\x32\n\x07\x65\x61rlier\x18\x01 \x01(\x0b\x32!.tableveil.v1.StoredHierarchyInfo\x12\x30\n\x05later\x18\x02 \x01(\x0b\x32!.tableveil.v1.StoredHierarchyInfo\x12\x14\n\x0cvalues_added\x18\x03 \x01(\x03\x12\x16\n\x0evalues_removed\x18\x04 \x01(\x03\x12\x18\n\x10values_unchanged\x18\x05 \x01(\x03\x12-\n\x06levels\x18\x06 \x03(\x0b\x32\x1d.tableveil.v1.LevelDifference\x12\x16\n\x0e\x61\x64\x64\x65\x64_examples\x18\x07 \x03(\t\x12\x18\n\x10removed_examples\x18\x08 \x03(\t\"\x8f\x01\n\x0fLevelDifference\x12\r\n\x05level\x18\x01 \x01(\x05\x12\x12\n\nrelabelled\x18\x02 \x01(\x03\x12\x14\n\x0clabels_added\x18\x03 \x01(\x03\x12\x16\n\x0elabels_removed\x18\x04 \x01(\x03\x12+\n\x08\x65xamples\x18\x05 \x03(\x0b\x32\x19.tableveil.v1.Relabelling\"<\n\x0bRelabelling\x12\r\n\x05value\x18\x01 \x01(\t\x12\x0f\n\x07\x65\x61rlier\x18\x02 \x01(\t\x12\r\n\x05later\x18\x03 \x01(\t\"N\n\x14ReadHierarchyRequest\x12\x36\n\thierarchy\x18\x01 \x01(\x0b\x32\x1d.tableveil.v1.StoredHierarchyB\x04\xe2\x41\x01\x02\"w\n\x15ReadHierarchyResponse\x12\x34\n\thierarchy\x18\x01 \x01(\x0b\x32!.tableveil.v1.StoredHierarchyInfo\x12(\n\x04rows\x18\x02 \x03(\x0b\x32\x1a.tableveil.v1.HierarchyRow2\xbb\x06\n\x10HierarchyService\x12k\n\x0f\x43reateHierarchy\x12$.tableveil.v1.CreateHierarchyRequest\x1a!.tableveil.v1.StoredHierarchyInfo\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04name(\x01\x12y\n\x13\x46orgetHierarchyRows\x12(.tableveil.v1.ForgetHierarchyRowsRequest\x1a).tableveil.v1.ForgetHierarchyRowsResponse\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04name\x12\x63\n\x0cGetHierarchy\x12!.tableveil.v1.GetHierarchyRequest\x1a!.tableveil.v1.StoredHierarchyInfo\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04name\x12g\n\x0fListHierarchies\x12$.tableveil.v1.ListHierarchiesRequest\x1a%.tableveil.v1.ListHierarchiesResponse\"\x07\xda\xdd\x18\x03\n\x01\x03\x12~\n\x10PreviewHierarchy\x12%.tableveil.v1.PreviewHierarchyRequest\x1a&.tableveil.v1.PreviewHierarchyResponse\"\x19\xda\xdd\x18\x15\n\x01\x03\x12\thierarchy\x12\x05table(\x01\x12\x80\x01\n\x12\x43ompareHierarchies\x12\'.tableveil.v1.CompareHierarchiesRequest\x1a(.tableveil.v1.CompareHierarchiesResponse\"\x17\xda\xdd\x18\x13\n\x01\x03\x12\x07\x65\x61rlier\x12\x05later\x12n\n\rReadHierarchy\x12\".tableveil.v1.ReadHierarchyRequest\x1a#.tableveil.v1.ReadHierarchyResponse\"\x12\xda\xdd\x18\x0e\n\x01\x03\x12\thierarchy0\x01\x42\x62\n\x10org.tableveil.v1P\x01Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\xaa\x02\x0cTableveil.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -39,6 +39,10 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._serialized_options = b'\n\020org.tableveil.v1P\001Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\252\002\014Tableveil.V1'
   _globals['_CREATEHIERARCHYREQUEST'].fields_by_name['name']._loaded_options = None
   _globals['_CREATEHIERARCHYREQUEST'].fields_by_name['name']._serialized_options = b'\342A\001\002'
+  _globals['_FORGETHIERARCHYROWSREQUEST'].fields_by_name['name']._loaded_options = None
+  _globals['_FORGETHIERARCHYROWSREQUEST'].fields_by_name['name']._serialized_options = b'\342A\001\002\372A\025\n\023tableveil/Hierarchy'
+  _globals['_FORGETHIERARCHYROWSREQUEST'].fields_by_name['values']._loaded_options = None
+  _globals['_FORGETHIERARCHYROWSREQUEST'].fields_by_name['values']._serialized_options = b'\342A\001\002'
   _globals['_GETHIERARCHYREQUEST'].fields_by_name['name']._loaded_options = None
   _globals['_GETHIERARCHYREQUEST'].fields_by_name['name']._serialized_options = b'\342A\001\002\372A\025\n\023tableveil/Hierarchy'
   _globals['_STOREDHIERARCHYINFO'].fields_by_name['name']._loaded_options = None
@@ -65,6 +69,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_READHIERARCHYREQUEST'].fields_by_name['hierarchy']._serialized_options = b'\342A\001\002'
   _globals['_HIERARCHYSERVICE'].methods_by_name['CreateHierarchy']._loaded_options = None
   _globals['_HIERARCHYSERVICE'].methods_by_name['CreateHierarchy']._serialized_options = b'\332\335\030\t\n\001\003\022\004name'
+  _globals['_HIERARCHYSERVICE'].methods_by_name['ForgetHierarchyRows']._loaded_options = None
+  _globals['_HIERARCHYSERVICE'].methods_by_name['ForgetHierarchyRows']._serialized_options = b'\332\335\030\t\n\001\003\022\004name'
   _globals['_HIERARCHYSERVICE'].methods_by_name['GetHierarchy']._loaded_options = None
   _globals['_HIERARCHYSERVICE'].methods_by_name['GetHierarchy']._serialized_options = b'\332\335\030\t\n\001\003\022\004name'
   _globals['_HIERARCHYSERVICE'].methods_by_name['ListHierarchies']._loaded_options = None
@@ -77,36 +83,40 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_HIERARCHYSERVICE'].methods_by_name['ReadHierarchy']._serialized_options = b'\332\335\030\016\n\001\003\022\thierarchy'
   _globals['_CREATEHIERARCHYREQUEST']._serialized_start=202
   _globals['_CREATEHIERARCHYREQUEST']._serialized_end=343
-  _globals['_GETHIERARCHYREQUEST']._serialized_start=345
-  _globals['_GETHIERARCHYREQUEST']._serialized_end=410
-  _globals['_LISTHIERARCHIESREQUEST']._serialized_start=412
-  _globals['_LISTHIERARCHIESREQUEST']._serialized_end=475
-  _globals['_LISTHIERARCHIESRESPONSE']._serialized_start=477
-  _globals['_LISTHIERARCHIESRESPONSE']._serialized_end=583
-  _globals['_STOREDHIERARCHYINFO']._serialized_start=586
-  _globals['_STOREDHIERARCHYINFO']._serialized_end=890
-  _globals['_PREVIEWHIERARCHYREQUEST']._serialized_start=893
-  _globals['_PREVIEWHIERARCHYREQUEST']._serialized_end=1116
-  _globals['_PREVIEWHIERARCHYRESPONSE']._serialized_start=1119
-  _globals['_PREVIEWHIERARCHYRESPONSE']._serialized_end=1323
-  _globals['_PREVIEWLEVEL']._serialized_start=1326
-  _globals['_PREVIEWLEVEL']._serialized_end=1558
-  _globals['_PREVIEWGROUP']._serialized_start=1560
-  _globals['_PREVIEWGROUP']._serialized_end=1635
-  _globals['_COVERAGE']._serialized_start=1637
-  _globals['_COVERAGE']._serialized_end=1764
-  _globals['_COMPAREHIERARCHIESREQUEST']._serialized_start=1767
-  _globals['_COMPAREHIERARCHIESREQUEST']._serialized_end=1918
-  _globals['_COMPAREHIERARCHIESRESPONSE']._serialized_start=1921
-  _globals['_COMPAREHIERARCHIESRESPONSE']._serialized_end=2220
-  _globals['_LEVELDIFFERENCE']._serialized_start=2223
-  _globals['_LEVELDIFFERENCE']._serialized_end=2366
-  _globals['_RELABELLING']._serialized_start=2368
-  _globals['_RELABELLING']._serialized_end=2428
-  _globals['_READHIERARCHYREQUEST']._serialized_start=2430
-  _globals['_READHIERARCHYREQUEST']._serialized_end=2508
-  _globals['_READHIERARCHYRESPONSE']._serialized_start=2510
-  _globals['_READHIERARCHYRESPONSE']._serialized_end=2629
-  _globals['_HIERARCHYSERVICE']._serialized_start=2632
-  _globals['_HIERARCHYSERVICE']._serialized_end=3336
+  _globals['_FORGETHIERARCHYROWSREQUEST']._serialized_start=345
+  _globals['_FORGETHIERARCHYROWSREQUEST']._serialized_end=459
+  _globals['_FORGETHIERARCHYROWSRESPONSE']._serialized_start=461
+  _globals['_FORGETHIERARCHYROWSRESPONSE']._serialized_end=566
+  _globals['_GETHIERARCHYREQUEST']._serialized_start=568
+  _globals['_GETHIERARCHYREQUEST']._serialized_end=633
+  _globals['_LISTHIERARCHIESREQUEST']._serialized_start=635
+  _globals['_LISTHIERARCHIESREQUEST']._serialized_end=698
+  _globals['_LISTHIERARCHIESRESPONSE']._serialized_start=700
+  _globals['_LISTHIERARCHIESRESPONSE']._serialized_end=806
+  _globals['_STOREDHIERARCHYINFO']._serialized_start=809
+  _globals['_STOREDHIERARCHYINFO']._serialized_end=1113
+  _globals['_PREVIEWHIERARCHYREQUEST']._serialized_start=1116
+  _globals['_PREVIEWHIERARCHYREQUEST']._serialized_end=1339
+  _globals['_PREVIEWHIERARCHYRESPONSE']._serialized_start=1342
+  _globals['_PREVIEWHIERARCHYRESPONSE']._serialized_end=1546
+  _globals['_PREVIEWLEVEL']._serialized_start=1549
+  _globals['_PREVIEWLEVEL']._serialized_end=1781
+  _globals['_PREVIEWGROUP']._serialized_start=1783
+  _globals['_PREVIEWGROUP']._serialized_end=1858
+  _globals['_COVERAGE']._serialized_start=1860
+  _globals['_COVERAGE']._serialized_end=1987
+  _globals['_COMPAREHIERARCHIESREQUEST']._serialized_start=1990
+  _globals['_COMPAREHIERARCHIESREQUEST']._serialized_end=2141
+  _globals['_COMPAREHIERARCHIESRESPONSE']._serialized_start=2144
+  _globals['_COMPAREHIERARCHIESRESPONSE']._serialized_end=2443
+  _globals['_LEVELDIFFERENCE']._serialized_start=2446
+  _globals['_LEVELDIFFERENCE']._serialized_end=2589
+  _globals['_RELABELLING']._serialized_start=2591
+  _globals['_RELABELLING']._serialized_end=2651
+  _globals['_READHIERARCHYREQUEST']._serialized_start=2653
+  _globals['_READHIERARCHYREQUEST']._serialized_end=2731
+  _globals['_READHIERARCHYRESPONSE']._serialized_start=2733
+  _globals['_READHIERARCHYRESPONSE']._serialized_end=2852
+  _globals['_HIERARCHYSERVICE']._serialized_start=2855
+  _globals['_HIERARCHYSERVICE']._serialized_end=3682
 # @@protoc_insertion_point(module_scope)

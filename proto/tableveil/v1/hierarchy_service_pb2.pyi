@@ -65,6 +65,61 @@ class CreateHierarchyRequest(_message.Message):
 Global___CreateHierarchyRequest: _TypeAlias = CreateHierarchyRequest  # noqa: Y015
 
 @_typing.final
+class ForgetHierarchyRowsRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    VALUES_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """hierarchies/{name}@{version}"""
+    request_id: _builtins.str
+    """A name for the change, by the rule of SubmitJob: the same request again gets the first answer."""
+    @_builtins.property
+    def values(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Values of level 0; those without a row are left out of account."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        values: _abc.Iterable[_builtins.str] | None = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "request_id", b"request_id", "values", b"values"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ForgetHierarchyRowsRequest: _TypeAlias = ForgetHierarchyRowsRequest  # noqa: Y015
+
+@_typing.final
+class ForgetHierarchyRowsResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HIERARCHY_FIELD_NUMBER: _builtins.int
+    REMOVED_ROWS_FIELD_NUMBER: _builtins.int
+    removed_rows: _builtins.int
+    @_builtins.property
+    def hierarchy(self) -> Global___StoredHierarchyInfo:
+        """The version as it is now."""
+
+    def __init__(
+        self,
+        *,
+        hierarchy: Global___StoredHierarchyInfo | None = ...,
+        removed_rows: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["hierarchy", b"hierarchy"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["hierarchy", b"hierarchy", "removed_rows", b"removed_rows"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ForgetHierarchyRowsResponse: _TypeAlias = ForgetHierarchyRowsResponse  # noqa: Y015
+
+@_typing.final
 class GetHierarchyRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 

@@ -39,6 +39,11 @@ class HierarchyServiceStub(object):
                 request_serializer=tableveil_dot_v1_dot_hierarchy__service__pb2.CreateHierarchyRequest.SerializeToString,
                 response_deserializer=tableveil_dot_v1_dot_hierarchy__service__pb2.StoredHierarchyInfo.FromString,
                 _registered_method=True)
+        self.ForgetHierarchyRows = channel.unary_unary(
+                '/tableveil.v1.HierarchyService/ForgetHierarchyRows',
+                request_serializer=tableveil_dot_v1_dot_hierarchy__service__pb2.ForgetHierarchyRowsRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_hierarchy__service__pb2.ForgetHierarchyRowsResponse.FromString,
+                _registered_method=True)
         self.GetHierarchy = channel.unary_unary(
                 '/tableveil.v1.HierarchyService/GetHierarchy',
                 request_serializer=tableveil_dot_v1_dot_hierarchy__service__pb2.GetHierarchyRequest.SerializeToString,
@@ -71,6 +76,14 @@ class HierarchyServiceServicer(object):
 
     def CreateHierarchy(self, request_iterator, context):
         """Stores a hierarchy as the next version of its name; the same content again returns the version there is.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ForgetHierarchyRows(self, request, context):
+        """Takes the rows of some values out of a stored version, whichever release used it: those of erased people. Nothing
+        else of it changes, and it keeps at least one row.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -119,6 +132,11 @@ def add_HierarchyServiceServicer_to_server(servicer, server):
                     servicer.CreateHierarchy,
                     request_deserializer=tableveil_dot_v1_dot_hierarchy__service__pb2.CreateHierarchyRequest.FromString,
                     response_serializer=tableveil_dot_v1_dot_hierarchy__service__pb2.StoredHierarchyInfo.SerializeToString,
+            ),
+            'ForgetHierarchyRows': grpc.unary_unary_rpc_method_handler(
+                    servicer.ForgetHierarchyRows,
+                    request_deserializer=tableveil_dot_v1_dot_hierarchy__service__pb2.ForgetHierarchyRowsRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_hierarchy__service__pb2.ForgetHierarchyRowsResponse.SerializeToString,
             ),
             'GetHierarchy': grpc.unary_unary_rpc_method_handler(
                     servicer.GetHierarchy,
@@ -173,6 +191,33 @@ class HierarchyService(object):
             '/tableveil.v1.HierarchyService/CreateHierarchy',
             tableveil_dot_v1_dot_hierarchy__service__pb2.CreateHierarchyRequest.SerializeToString,
             tableveil_dot_v1_dot_hierarchy__service__pb2.StoredHierarchyInfo.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ForgetHierarchyRows(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.HierarchyService/ForgetHierarchyRows',
+            tableveil_dot_v1_dot_hierarchy__service__pb2.ForgetHierarchyRowsRequest.SerializeToString,
+            tableveil_dot_v1_dot_hierarchy__service__pb2.ForgetHierarchyRowsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -16,6 +16,10 @@ class HierarchyServiceStub:
     def __init__(self, channel: _grpc.Channel) -> None: ...
     CreateHierarchy: _grpc.StreamUnaryMultiCallable[_hierarchy_service_pb2.CreateHierarchyRequest, _hierarchy_service_pb2.StoredHierarchyInfo]
     """Stores a hierarchy as the next version of its name; the same content again returns the version there is."""
+    ForgetHierarchyRows: _grpc.UnaryUnaryMultiCallable[_hierarchy_service_pb2.ForgetHierarchyRowsRequest, _hierarchy_service_pb2.ForgetHierarchyRowsResponse]
+    """Takes the rows of some values out of a stored version, whichever release used it: those of erased people. Nothing
+    else of it changes, and it keeps at least one row.
+    """
     GetHierarchy: _grpc.UnaryUnaryMultiCallable[_hierarchy_service_pb2.GetHierarchyRequest, _hierarchy_service_pb2.StoredHierarchyInfo]
     """A stored version, without its rows."""
     ListHierarchies: _grpc.UnaryUnaryMultiCallable[_hierarchy_service_pb2.ListHierarchiesRequest, _hierarchy_service_pb2.ListHierarchiesResponse]
@@ -37,6 +41,16 @@ class HierarchyServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _grpc.ServicerContext,
     ) -> _hierarchy_service_pb2.StoredHierarchyInfo:
         """Stores a hierarchy as the next version of its name; the same content again returns the version there is."""
+
+    @_abc_1.abstractmethod
+    def ForgetHierarchyRows(
+        self,
+        request: _hierarchy_service_pb2.ForgetHierarchyRowsRequest,
+        context: _grpc.ServicerContext,
+    ) -> _hierarchy_service_pb2.ForgetHierarchyRowsResponse:
+        """Takes the rows of some values out of a stored version, whichever release used it: those of erased people. Nothing
+        else of it changes, and it keeps at least one row.
+        """
 
     @_abc_1.abstractmethod
     def GetHierarchy(

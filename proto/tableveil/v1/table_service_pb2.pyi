@@ -873,8 +873,9 @@ class ErasePersonsResponse(_message.Message):
     @_builtins.property
     def places(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Other places where somebody typed such a value, if the caller sees them: jobs, which DeleteJob deletes with their
-        policies and results; worksheets of other tables, for DeleteWorksheet; and policies of releases, versions of
-        hierarchies and of declared privacy, which no call deletes.
+        policies and results; worksheets of other tables, for DeleteWorksheet; versions of hierarchies, for
+        ForgetHierarchyRows; the newest declared privacy of tables, which a newer one by DeclarePrivacy deletes; and
+        policies of releases, which stay as evidence when WithdrawRelease drops the released rows.
         """
 
     def __init__(

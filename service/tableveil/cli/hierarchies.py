@@ -1,4 +1,4 @@
-"""The commands below `hierarchies`: list, show, compare, import and preview."""
+"""The commands below `hierarchies`: list, show, compare, import, forget and preview."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TextIO
 
 import click
 
@@ -185,6 +185,36 @@ def import_hierarchy(session: CommandSession, name: str, path: Path, delimiter: 
         return
     rows = f"{wording.count(info.values)} values of {wording.count(info.levels)} levels"
     session.output.show(f"{reference(info)}: {rows}, columns separated by {file.delimiter!r}.")
+
+
+@hierarchies.command()
+@click.argument("version", metavar="NAME@VERSION")
+@click.option(
+    "--values",
+    "file",
+    required=True,
+    type=click.File(encoding="utf-8"),
+    metavar="FILE|-",
+    help="A value of level 0 a line; - reads stdin.",
+)
+@ONCE
+@verb
+def forget(session: CommandSession, version: str, file: TextIO) -> None:
+    """Take the rows of values out of a stored version.
+
+    They are those that only erased people had, as `tableveil erase` tells. Releases that used the version stay as they
+    are.
+    """
+    with file:
+        values = [line.rstrip("\r\n") for line in file if line.strip()]
+    answer = session.client.forget_hierarchy_rows(version, values)
+    if session.output.as_json:
+        session.output.json(answer)
+        return
+    removed, before = answer.removed_rows, answer.removed_rows + answer.hierarchy.values
+    session.output.show(
+        f"{reference(answer.hierarchy)}: {wording.count(removed)} of {wording.count(before)} values removed."
+    )
 
 
 @dataclass(frozen=True, slots=True)

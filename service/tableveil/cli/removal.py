@@ -103,8 +103,12 @@ def _by_way(places: Iterable[str]) -> Mapping[str, list[str]]:
                 way = "tableveil delete"
             case "worksheets":
                 way = "tableveil worksheets delete"
+            case "hierarchies":
+                way = "tableveil hierarchies forget"
+            case "releases":
+                way = "tableveil withdraw, which keeps the policy as evidence"
             case _:
-                way = "kept, no command deletes it"
+                way = "ALTER TABLE … SET PRIVACY, which deletes this version"
         ways[way].append(place)
     return ways
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
+import pyarrow as pa
+
 from tableveil.backend import Database, Ledger
 from tableveil.control import Control, Stopped
 from tableveil.dictionary import Preview, PreviewRequest, preview_hierarchy
@@ -46,6 +48,23 @@ class Hierarchies:
                 named, expected = f"{shortened(name)}, in a schema that is not there", "SCHEMA/NAME, or a name in main"
                 raise InvalidError.of("HIERARCHY_INVALID", "name", named, expected, nearest(schema, schemas))
             return hierarchies.create(session.ledger, name, rows, origin)
+
+    def forget(self, wanted: StoredLevels, values: Sequence[str]) -> tuple[Stored, int]:
+        """Takes the rows of these values out of a version; returns it as it is then, and the number of those rows.
+
+        Raises:
+            NotFoundError: it does not exist.
+            InvalidError: it would have no row.
+        """
+        with self._database.session() as session:
+            ledger, name = session.ledger, "forgotten_values"
+            with session.relation(name, pa.table({"value": pa.array(values, pa.string())})), session.transaction():
+                before = hierarchies.find(ledger, wanted.name, wanted.version)
+                left = hierarchies.forget_rows(ledger, before, name)
+            if not left:
+                found = f"all {before.row_count:,} values of {shortened(before.reference)}"
+                raise InvalidError.of("HIERARCHY_INVALID", "values", found, "fewer: a hierarchy keeps a row")
+        return replace(before, row_count=left), before.row_count - left
 
     def get(self, wanted: StoredLevels) -> Stored:
         """A version; `NotFoundError` if it does not exist."""

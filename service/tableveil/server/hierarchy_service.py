@@ -18,7 +18,7 @@ from tableveil.convert import (
     stored_levels_from_proto,
 )
 from tableveil.convert.names import stored_levels_named
-from tableveil.errors import CancelledError, InvalidError, TableveilError
+from tableveil.errors import CancelledError, InvalidError, TableveilError, shortened
 from tableveil.server.caller import control_of
 from tableveil.server.paging import own_token, page_of
 from tableveil.server.row_pieces import row_pieces
@@ -46,6 +46,19 @@ class HierarchyService(hierarchy_service_pb2_grpc.HierarchyServiceServicer):
             rows = _received(pieces, first.row_count)
             stored = self._hierarchies.create(first.name, rows, first.origin)
         return stored_hierarchy_to_proto(stored)
+
+    def ForgetHierarchyRows(  # noqa: N802
+        self, request: v1.ForgetHierarchyRowsRequest, context: grpc.ServicerContext
+    ) -> v1.ForgetHierarchyRowsResponse:
+        """Takes rows out of one version, which the name has to tell."""
+        if not 0 < len(request.values) <= MOST_HIERARCHY_ROWS:
+            expected = f"1 to {MOST_HIERARCHY_ROWS:,}"
+            raise InvalidError.of("HIERARCHY_INVALID", "values", f"{len(request.values):,}", expected)
+        named = stored_levels_named(request.name)
+        if not named.version:
+            raise InvalidError.of("NAME_INVALID", "name", shortened(request.name), "hierarchies/NAME@VERSION")
+        stored, removed = self._hierarchies.forget(named, request.values)
+        return v1.ForgetHierarchyRowsResponse(hierarchy=stored_hierarchy_to_proto(stored), removed_rows=removed)
 
     def GetHierarchy(  # noqa: N802
         self, request: v1.GetHierarchyRequest, context: grpc.ServicerContext

@@ -8,13 +8,15 @@ from typing import Any
 
 from sqlglot import exp
 
-from tableveil.backend import Ledger, Session, alias, cast, column, drop, table, united
+from tableveil.backend import Ledger, Session, alias, cast, column, drop, folded, table, united
 from tableveil.policy import TableReference
 from tableveil.source.model import Column
 from tableveil.state import hierarchies, worksheets
 from tableveil.state.seen import UNHIDDEN, Condition, by_owner, by_reads, by_table, evidence
 
 _VALUES = table("left_values", "", "temp")
+
+_PRIVACY = "'privacy of ' || table_schema || '.' || table_name || ', version ' || version"
 
 _TOKENS = (
     'SELECT name, unnest(regexp_extract_all(document, \'"(?:[^"\\\\]|\\\\.)*"\')) AS token FROM documents',
@@ -36,17 +38,18 @@ def forget_left(
 ) -> tuple[int, list[str]]:
     """Deletes what is stored of values of erased rows that no row of the table has any more; call it in a transaction.
 
-    Worksheets of the table that hold one go, labels in the evidence of the `releases` that were made of it, and rows in
-    hierarchies that somebody typed in their policies. Returns the number of the worksheets, and the names of
-    other things that hold one and that the session shows: jobs, releases, hierarchies, worksheets of other tables,
-    declared privacy.
+    Worksheets of the table that hold one go, labels in the evidence of the `releases` that were made of it, rows in
+    hierarchies that somebody typed in their policies or in the table's declared privacy, and older versions of declared
+    privacy. Returns the number of the worksheets, and the names of other things that hold one and that the session
+    shows: jobs, releases, hierarchies, worksheets of other tables, declared privacy.
     """
     session.stage(_VALUES.name, united([_left(target, each, erased) for each in columns]))
     gone, named = 0, list[str]()
     if session.value(f"SELECT count(*) FROM {_VALUES.sql()}"):
         gone = worksheets.forget(session.ledger, target, _holding(session.ledger, "worksheets", "number", "contents"))
         _forget_labels(session.ledger, releases)
-        _forget_typed(session.ledger, releases)
+        _forget_typed(session.ledger, target, releases)
+        _forget_older(session.ledger)
         named = list(_named(session.ledger, target))
     session.execute(drop("TABLE", _VALUES))
     return gone, named
@@ -87,22 +90,35 @@ def _named(ledger: Ledger, target: TableReference) -> Iterator[str]:
     yield from _holding(ledger, "releases", "'releases/' || number", "policy", evidence(shown))
     of_tables = by_table("table_schema", "table_name")(shown)
     yield from _holding(ledger, "worksheets", "'worksheets/' || number", "contents", of_tables)
-    name = "'privacy of ' || table_schema || '.' || table_name || ', version ' || version"
-    yield from _holding(ledger, "table_privacy", name, "privacy", of_tables)
+    yield from _holding(ledger, "table_privacy", _PRIVACY, "privacy", of_tables)
     yield from hierarchies.holding(ledger, _VALUES.sql())
 
 
-def _forget_typed(ledger: Ledger, releases: Collection[int]) -> None:
-    """Rows of hierarchies in the policies of releases and of their jobs, and in what was stored of these policies."""
+def _forget_older(ledger: Ledger) -> None:
+    """Versions of declared privacy that hold a value, if the ledger shows them and a newer one counts."""
+    of_tables, values = by_table("table_schema", "table_name")(ledger.visibility)
+    newer = "EXISTS (FROM tableveil.table_privacy n WHERE n.table_schema = table_privacy.table_schema "
+    newer += "AND n.table_name = table_privacy.table_name AND n.version > table_privacy.version)"
+    older = _holding(ledger, "table_privacy", _PRIVACY, "privacy", (f"{of_tables} AND {newer}", values))
+    ledger.execute(f"DELETE FROM tableveil.table_privacy WHERE list_contains(?::VARCHAR[], {_PRIVACY})", [older])
+
+
+def _forget_typed(ledger: Ledger, target: TableReference, releases: Collection[int]) -> None:
+    """Rows of hierarchies in policies of releases and of their jobs, what these stored, and the table's privacy."""
     numbers: list[object] = [list(releases)]
     values = set(_first(ledger, "FROM temp.main.left_values", []))
     of_releases = "list_contains(?::BIGINT[], number)"
     of_jobs = f"number IN (SELECT job FROM tableveil.releases WHERE {of_releases})"
-    for stored, condition in (("releases", of_releases), ("jobs", of_jobs)):
-        for number in _holding(ledger, stored, "number", "policy", (condition, numbers)):
-            ((document,),) = ledger.rows(f"SELECT policy FROM tableveil.{stored} WHERE number = ?", [number])
+    of_table: Condition = ("table_schema = ? AND table_name = ?", [folded(target.schema), folded(target.table)])
+    for stored, name, field, condition in (
+        ("releases", "number", "policy", (of_releases, numbers)),
+        ("jobs", "number", "policy", (of_jobs, numbers)),
+        ("table_privacy", _PRIVACY, "privacy", of_table),
+    ):
+        for found in _holding(ledger, stored, name, field, condition):
+            document = ledger.value(f"SELECT {field} FROM tableveil.{stored} WHERE {name} = ?", [found])
             untyped = json.dumps(_untyped(json.loads(document), values), ensure_ascii=False, separators=(",", ":"))
-            ledger.execute(f"UPDATE tableveil.{stored} SET policy = ? WHERE number = ?", [untyped, number])
+            ledger.execute(f"UPDATE tableveil.{stored} SET {field} = ? WHERE {name} = ?", [untyped, found])
     used = f"SELECT hierarchy FROM tableveil.release_attributes WHERE {of_releases.replace('number', 'release')}"
     hierarchies.forget_typed(ledger, _VALUES.sql(), set(_first(ledger, used, numbers)))
 

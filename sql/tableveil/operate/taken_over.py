@@ -37,7 +37,7 @@ OF_JOBS = ("job_reads", "job_rights", "joint_texts")
 """A release that nobody compared yet is compared by the rights of its job; some of its texts are not for all."""
 
 GROWING = ("privacy_charges", "removals", "schema_rules", "table_privacy")
-"""Decisions and what was spent: all rows. No row is ever changed, so a newer ledger has those of the backup."""
+"""Decisions and what was spent: all rows. A newer ledger has those of the backup, but for what an erasure took."""
 
 WHOLE = (*GROWING, "backups", "ledger_gaps", "publications", "reports")
 """All rows in place of the backup's."""

@@ -1,4 +1,4 @@
-"""The store of hierarchies: each version's rows in a table of their own, which nothing but an erasure changes."""
+"""The store of hierarchies: each version's rows in a table of their own, from which nobody but erased people go."""
 
 from __future__ import annotations
 
@@ -183,14 +183,23 @@ def forget_typed(ledger: Ledger, values: str, references: Collection[str]) -> No
     """
     brought = [one for one in _HIERARCHIES.where(ledger, "origin = ?", [INLINE]) if one.reference in references]
     for version in brought:
-        name = f"{SCHEMA}.hierarchy_{version.number}"
-        others = ledger.value(f"SELECT count(*) FROM {name} ANTI JOIN {values} ON l0 = value")
-        if 0 < others < version.row_count:
-            ledger.execute(f"DELETE FROM {name} WHERE l0 IN (SELECT value FROM {values})")
-            ledger.execute(
-                "UPDATE tableveil.hierarchies SET row_count = ?, digest = ? WHERE number = ?",
-                [others, _digest(rows(ledger, version)), version.number],
-            )
+        forget_rows(ledger, version, values)
+
+
+def forget_rows(ledger: Ledger, version: Stored, values: str) -> int:
+    """Deletes the rows of values of that table from a version, and returns how many others there are.
+
+    Nothing is deleted if there are none. Call it in a transaction.
+    """
+    name = f"{SCHEMA}.hierarchy_{version.number}"
+    others = int(ledger.value(f"SELECT count(*) FROM {name} ANTI JOIN {values} ON l0 = value"))
+    if 0 < others < version.row_count:
+        ledger.execute(f"DELETE FROM {name} WHERE l0 IN (SELECT value FROM {values})")
+        ledger.execute(
+            "UPDATE tableveil.hierarchies SET row_count = ?, digest = ? WHERE number = ?",
+            [others, _digest(rows(ledger, version)), version.number],
+        )
+    return others
 
 
 def _seen(ledger: Ledger) -> tuple[str, list[object]]:

@@ -8,6 +8,7 @@ from datetime import datetime
 from tableveil.backend import Ledger, folded
 from tableveil.policy import TableReference
 from tableveil.state.mapper import Table
+from tableveil.state.removals import RemovalKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +28,27 @@ _PRIVACY = Table("table_privacy", TablePrivacy, "table_schema", "table_name")
 def find(ledger: Ledger, table: TableReference, version: int = 0) -> TablePrivacy | None:
     """The version of a table's privacy; the newest one, if 0."""
     condition = "table_schema = ? AND table_name = ? AND ? IN (0, version)"
-    parameters = [folded(table.schema), folded(table.table), version]
+    parameters = [*_name_of(table), version]
     return next(iter(_PRIVACY.where(ledger, condition, parameters, "ORDER BY version DESC LIMIT 1")), None)
 
 
 def declare(ledger: Ledger, table: TableReference, privacy: str, declared_by: str, at: datetime) -> TablePrivacy:
-    """The new version of a table's privacy, or the newest one if it says the same; call it in a transaction."""
+    """The new version of a table's privacy, or the newest one if it says the same; call it in a transaction.
+
+    Versions from before the last erasure of anybody go: they may hold what people typed of the erased.
+    """
     newest = find(ledger, table)
     if newest is not None and newest.privacy == privacy:
         return newest
     declared = TablePrivacy(newest.version + 1 if newest else 1, privacy, declared_by, at)
-    _PRIVACY.insert(ledger, [declared], folded(table.schema), folded(table.table))
+    erased = "SELECT max(happened_at) FROM tableveil.removals WHERE kind = ?"
+    ledger.execute(
+        f"DELETE FROM tableveil.table_privacy WHERE table_schema = ? AND table_name = ? AND declared_at < ({erased})",
+        [*_name_of(table), RemovalKind.ERASE.value],
+    )
+    _PRIVACY.insert(ledger, [declared], *_name_of(table))
     return declared
+
+
+def _name_of(table: TableReference) -> list[object]:
+    return [folded(table.schema), folded(table.table)]

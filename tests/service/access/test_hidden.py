@@ -138,6 +138,10 @@ def by_name(n: Mapping[str, str]) -> Asked:
         "a population, for an analysis": (analyze, {"risk": counted}),
         "a schema": ("AdminService/GetSchema", {"name": f"schemas/{b}"}),
         "a hierarchy": ("HierarchyService/GetHierarchy", {"name": f"hierarchies/{b}/{zips}"}),
+        "a hierarchy's rows forgotten": (
+            "HierarchyService/ForgetHierarchyRows",
+            {"name": f"hierarchies/{b}/{zips}@1", "values": ["0"]},
+        ),
         "a hierarchy read": ("HierarchyService/ReadHierarchy", {"hierarchy": stored}),
         "a hierarchy compared": ("HierarchyService/CompareHierarchies", {"earlier": stored, "later": stored}),
         "a hierarchy previewed": (preview, {"hierarchy": {"stored": stored}}),

@@ -35,6 +35,14 @@ class HierarchyVerbs(Connection):
         with self._failures():
             return self._hierarchies.CreateHierarchy(upload_requests(name, list(rows), origin))
 
+    def forget_hierarchy_rows(
+        self, hierarchy: str, values: Iterable[str]
+    ) -> hierarchy_service_pb2.ForgetHierarchyRowsResponse:
+        """Takes the rows of values out of a stored version, such as `ages@2`."""
+        name = full_name(HIERARCHIES, hierarchy)
+        request = hierarchy_service_pb2.ForgetHierarchyRowsRequest(name=name, values=values)
+        return self._ask(self._hierarchies.ForgetHierarchyRows, request)
+
     def preview_hierarchy(
         self, asked: hierarchy_service_pb2.PreviewHierarchyRequest, base_directory: Path = Path()
     ) -> hierarchy_service_pb2.PreviewHierarchyResponse:
