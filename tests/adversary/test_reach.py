@@ -58,7 +58,6 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
         "released; FROM patients",
         "released\0",
         "/etc/passwd",
-        "",
     ],
 )
 def test_only_listed_objects_are_read(client: Client, name: str) -> None:
