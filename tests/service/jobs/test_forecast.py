@@ -127,7 +127,6 @@ def test_stated_shares_take_the_place_of_months(visits: Callable[[int], None], p
 
 
 @pytest.mark.long
-@pytest.mark.long
 def test_a_table_where_nobody_leaves_lasts(visits: Callable[[int], None], propose: Propose) -> None:
     visits(1)
     found = propose(coming_share=Decimal(0), leaving_share=Decimal(0))
