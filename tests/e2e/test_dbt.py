@@ -52,7 +52,7 @@ def test_dbt_builds_on_postgresql_and_on_the_file(serve: Serve, postgresql: Clus
         done = tableveil("submit", "--wait", str(EXAMPLE / "policy.yaml"), server=server.address)
         assert done.exit_code == 0, done.stderr
         for target in ("warehouse", "shelf"):
-            reason = ("--repeat-reason", "the one before is replaced")
+            reason = ("--repeat-reason", "a test")
             there = tableveil("publish", f"releases/{number}", "--to", target, *reason, server=server.address)
             assert there.exit_code == 0, there.stderr
 

@@ -68,11 +68,11 @@ CODES = {
     "RELEASE_WITHDRAWN": ("The release was withdrawn.", "Ask its steward why, or use a later one."),
     "REPEATED_PUBLICATION": (
         "Readers of the target have another release of the same people.",
-        "Say why in the policy or by `--repeat-reason`, or remove the earlier one.",
+        "Say why in the policy or by `--repeat-reason`, or choose other readers. Removing the earlier one is no way.",
     ),
     "REPEATED_RELEASE": (
         "These records were released before. Two releases together can tell more than each alone.",
-        "Give `repeat_reason`, judge them together, or withdraw the earlier one.",
+        "Judge them together, or give `repeat_reason`. An earlier one counts also when it is replaced or withdrawn.",
     ),
     "REPORT_INVALID": ("There is no such edition of this report.", "Choose another edition."),
     "ROWS_DIFFER": ("The rows do not have the checksum of the release.", "Do not trust the copy. Export it again."),
