@@ -34,6 +34,12 @@ from tableveil.state.release_attributes import ATTRIBUTES
 
 FIELD = "release.together_with"
 
+_LONGER = (
+    "Coarser levels from the first release on, or a release a quarter, may last longer: `tableveil propose --recurs` "
+    "forecasts how many releases each lasts, and writes the policy of coarser levels (PREFIX-coarser.yaml)."
+)
+_OUT = "out of together_with, and say why in repeat_reason, which protects nobody."
+
 _KEPT = 0.25
 """The agreement where half of the recognized kept the values by which their earlier classes were formed."""
 
@@ -186,15 +192,17 @@ def binding_releases(counted: Counted, problem: Problem, why: Infeasible) -> Ite
     """The fault of earlier releases for which too many records would be suppressed at the most general transformation.
 
     Only k and the people left behind are judged: other models do not depend on which releases there are. Where people
-    have several records nothing is named: who owns a joint class of fewer releases was not counted.
+    have several records all are named: who owns a joint class of fewer releases was not counted.
     """
     earlier, policy = counted.base.columns.earlier, counted.policy
     if earlier is None:
         return
     if earlier.met:
         asked = f"earlier releases whose policies ask for {', '.join(earlier.met)}, which joint classes meet as well"
-        yield Fault(FIELD, asked, "earlier releases that ask for less", _less(require=False))
+        yield Fault(FIELD, asked, "earlier releases that ask for less", f"Leave them {_OUT}")
     if earlier.known.owners is not None:
+        uncounted = f"{named(earlier.known.releases)}; where people have several records, nobody counts what each costs"
+        yield Fault(FIELD, uncounted, "earlier releases that leave few suppressed records", _LONGER)
         return
     joint = problem.counter.classes(problem.lattice.top)
     withheld, require = problem.counter.withheld, policy.release.left_behind is LeftBehind.REQUIRE
@@ -209,13 +217,8 @@ def binding_releases(counted: Counted, problem: Problem, why: Infeasible) -> Ite
                 f"{named([release])}, with which {together:,} of {why.records:,} records would have "
                 f"to be suppressed at the most general transformation, and without it {others:,}",
                 f"earlier releases that leave at most {why.allowed:,} suppressed records",
-                _less(require),
+                f"{_LONGER} Or leave it {_OUT}",
             )
-
-
-def _less(require: bool) -> str:
-    report = "left_behind: REPORT asks for less. " if require else ""
-    return f"{report}Or leave it out of together_with, and say why in repeat_reason."
 
 
 def _suppressed(

@@ -440,8 +440,11 @@ def test_releases_of_others_change_nothing(database: Database, session: Session,
     run(database, replace(theirs, search=SearchOptions(levels=(("age", 1), ("ward", 1)))))
     session.execute("DELETE FROM register WHERE id IN (2, 7)")
     strict = policy("second", LeftBehind.REQUIRE, suppression_limit=Decimal(0))
-    with pytest.raises(InfeasibleError, match="releases/1"):
+    with pytest.raises(InfeasibleError, match="releases/1") as refused:
         run(database, strict)
+    (hint,) = [fault.hint for fault in refused.value.faults if fault.field == "release.together_with"]
+    assert "propose --recurs" in hint
+    assert "REPORT" not in hint, "it lasts hardly longer"
     own = Scopes(schemas=frozenset({"main"}))
     with seeing(lambda: Visibility("bob", owned=own, published=own)):
         release = run(database, strict)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tableveil.backend import Database, Session
-from tableveil.errors import InternalError, InvalidError
+from tableveil.errors import InfeasibleError, InternalError, InvalidError
 from tableveil.lifecycle import joint_figures
 from tableveil.lifecycle.erase import erase
 from tableveil.policy import (
@@ -218,3 +218,13 @@ def test_the_ledger_is_checked_again(
     monkeypatch.setattr(persons, "_digest", mistaken)
     with pytest.raises(InternalError, match="of their labels"):
         run(database, policy("first"))
+
+
+def test_nothing_meets_it_and_the_way_is_named(database: Database, session: Session, run: Run) -> None:
+    first = run(database, policy("first", suppression_limit=Decimal("0.5"))).number
+    session.execute("DELETE FROM visits WHERE id = 1")
+    with pytest.raises(InfeasibleError) as refused:
+        run(database, policy("second", LeftBehind.REQUIRE, suppression_limit=Decimal(0)))
+    (fault,) = [fault for fault in refused.value.faults if fault.field == "release.together_with"]
+    assert fault.found.startswith(f"releases/{first};")
+    assert "propose --recurs" in fault.hint
