@@ -182,3 +182,49 @@ def test_as_json(documents: Callable[..., list[Any]]) -> None:
     *_, found = documents("propose", "visits")
     assert found["proposal"]["name"] == NAME
     assert found["proposal"]["alternatives"][0]["recommended"] is True
+
+
+def test_months_are_asked_for_and_the_table_says_how_long_each_way_lasts(
+    run: Run, service: FakeService, proposal: v1.Proposal, tmp_path: Path
+) -> None:
+    left = [v1.ColumnLeft(column="age", labels=4), v1.ColumnLeft(column="zip", labels=3, hidden=0.25)]
+    erased = [v1.ColumnLeft(column="age", labels=1, hidden=1, erased=True)]
+    proposal.forecast = "From 4 months of 'month': about 3.0% of a month's people are new."
+    proposal.ways.extend(
+        [
+            v1.ForecastWay(way="every month", fewest_releases=1, most_releases=1, months_each=1, refused=True),
+            v1.ForecastWay(
+                way="every third month", fewest_releases=2, most_releases=3, months_each=3, refused=True, columns=left
+            ),
+            v1.ForecastWay(way="16 labels", fewest_releases=3, most_releases=4, months_each=1, policy=policy("short")),
+            v1.ForecastWay(way="8 labels", fewest_releases=12, months_each=1, columns=erased, policy=policy("coarser")),
+        ]
+    )
+    said = ("propose", "visits", "--recurs", "--person", "nr", "--record", "visit")
+    result = run(*said, "--period", "month")
+    assert result.exit_code == 0, result.output
+    asked_for = asked(service)
+    assert (asked_for.recurs, asked_for.period_column, asked_for.record_column) == (True, "month", "visit")
+    assert (asked_for.coming_share, asked_for.leaving_share) == ("", "")
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    start = lines.index("How long releases of the same people last")
+    assert lines[start + 1] == proposal.forecast
+    table = lines[start + 2 :]
+    assert any(line == "way releases months left of each column in the last one" for line in table)
+    for row in (
+        "every month 1 1 nothing",
+        "every third month 2 to 3 6 to 9 age 4, zip 3, 25 %",
+        "16 labels at least 3 at least 3 nothing",
+        "8 labels at least 12 at least 12 age erased",
+    ):
+        assert row in table
+    # The way that lasts longest is ready to submit.
+    assert load_policy(tmp_path / "visits-coarser.yaml") == (policy("coarser"), [])
+    assert (tmp_path / "visits-coarser.sql").read_text().startswith("-- proposals/2: 8 labels.")
+    assert any(line.startswith("Written: visits-coarser.yaml and .sql (8 labels)") for line in lines)
+    assert run("show", NAME).stdout.rstrip("\n") in result.stdout
+
+    service.requests.clear()
+    assert run(*said, "--coming", "0.03", "--leaving", "0.04", "--overwrite").exit_code == 0
+    asked_for = asked(service)
+    assert (asked_for.period_column, asked_for.coming_share, asked_for.leaving_share) == ("", "0.03", "0.04")
