@@ -57,7 +57,9 @@ class Clinic:
 @pytest.fixture(scope="module")
 def clinic(serve_all_along: Serve, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clinic]:
     path = tmp_path_factory.mktemp("sql") / "clinic.duckdb"
-    samples.create(path, **dict.fromkeys(("people", "declared", "drafted", "growing", "risky"), samples.PEOPLE))
+    samples.create(
+        path, **dict.fromkeys(("people", "declared", "drafted", "growing", "risky", "roles"), samples.PEOPLE)
+    )
     server = serve_all_along(path)
     with ExitStack() as opened:
         admin = opened.enter_context(Client(server.address))
@@ -236,6 +238,29 @@ def test_a_privacy_is_declared_once_for_statements_policies_and_drafts(clinic: C
     assert {remark.field.partition("[")[0] for remark in draft.remarks}.isdisjoint({"person_column", "rows_are_people"})
     changed = steward.execute(privacy_of("declared").replace("SENSITIVE diagnosis", "IDENTIFYING (diagnosis)")).privacy
     assert changed.version == 2
+
+
+def test_a_declared_role_without_a_hierarchy_gets_a_drafted_one(clinic: Clinic) -> None:
+    steward = clinic.people["steward"]
+    bare = """ALTER TABLE roles SET PRIVACY (PERSON id, QUASI_IDENTIFIER (age, zip, diagnosis), IDENTIFYING (name),
+        QUASI_IDENTIFIER sex USING suppression_only(), SENSITIVE ward)"""
+    by_name = {one.column: one for one in steward.execute(bare).privacy.privacy.attributes}
+    asked = steward.draft_policy(policy_pb2.TableReference(table="people"), ["Diagnosis"]).proposal
+    drafted = {one.column: one for one in asked.attributes}
+    assert drafted["diagnosis"].role == policy_pb2.ROLE_QUASI_IDENTIFIER
+    for name in ("age", "zip", "diagnosis"):
+        assert by_name[name].hierarchy == drafted[name].hierarchy
+    assert by_name["sex"].hierarchy.HasField("suppression_only")
+    other = steward.draft_policy(policy_pb2.TableReference(table="roles"), ["ward"]).proposal.attributes
+    assert {one.column: one.role for one in other}["ward"] == policy_pb2.ROLE_QUASI_IDENTIFIER
+    with pytest.raises(InvalidError) as raised:
+        steward.execute(bare.replace("diagnosis", "diagnosi"))
+    assert any(fault.hint == "Did you mean 'diagnosis'?" for fault in raised.value.faults)
+    with pytest.raises(NotFoundError):
+        steward.execute(bare.replace("roles", "rolls"))
+    with pytest.raises(InvalidError) as unknown:
+        steward.draft_policy(policy_pb2.TableReference(table="people"), ["sexx"])
+    assert [fault.field for fault in unknown.value.faults] == ["quasi_identifiers[0]"]
 
 
 def test_what_is_declared_must_fit_the_table(clinic: Clinic) -> None:

@@ -37,7 +37,9 @@ class DeclarePrivacyRequest(_message.Message):
 
     @_builtins.property
     def privacy(self) -> Global___Privacy:
-        """Every column needs a role, and there must be a statement on people, as in a policy."""
+        """Every column needs a role, and there must be a statement on people, as in a policy. A quasi-identifier without a
+        hierarchy gets a drafted one, whose bounds come from the rows.
+        """
 
     def __init__(
         self,

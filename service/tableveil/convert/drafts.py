@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from decimal import ROUND_FLOOR, Decimal
 
+from tableveil.backend import folded
 from tableveil.convert.enums import ROLES
 from tableveil.convert.fields import to_message
 from tableveil.convert.hierarchies import hierarchy_to_proto
@@ -75,8 +76,19 @@ def _models(draft: PolicyDraft) -> Iterator[policy_pb2.PrivacyModel]:
         yield policy_pb2.PrivacyModel(dominance=policy_pb2.Dominance(share=f"{share:f}"))
 
 
-def declare(draft: v1.DraftPolicyResponse, declared: TablePrivacy) -> None:
-    """Puts what is declared of the table in place of the guesses, and of the remarks on these."""
+def declare(draft: v1.DraftPolicyResponse, declared: TablePrivacy, quasi_identifiers: Collection[str] = ()) -> None:
+    """Puts what is declared of the table in place of the guesses, and of the remarks on these.
+
+    A column of `quasi_identifiers` that is declared as something else keeps its draft.
+    """
+    asked = set(map(folded, quasi_identifiers))
+    kept = [
+        one
+        for one in declared.privacy.attributes
+        if folded(one.column) not in asked or one.role == policy_pb2.ROLE_QUASI_IDENTIFIER
+    ]
+    del declared.privacy.attributes[:]
+    declared.privacy.attributes.extend(kept)
     declared_columns = {attribute.column for attribute in declared.privacy.attributes}
     decided = tuple(
         f"attributes[{position}]."

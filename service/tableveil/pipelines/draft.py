@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
-from tableveil.backend import Database, WarehouseSession
+from tableveil.backend import Database, WarehouseSession, folded
 from tableveil.control import Control, Stopped
 from tableveil.counting import count_frequencies
 from tableveil.drafting import (
@@ -13,13 +14,14 @@ from tableveil.drafting import (
     ColumnFacts,
     Figures,
     PolicyDraft,
+    as_role,
     columns_to_measure,
     draft_columns,
     draft_policy,
     guess_role,
 )
-from tableveil.errors import CancelledError
-from tableveil.hierarchy import ValueKind
+from tableveil.errors import CancelledError, Fault, NearestNames, shortened
+from tableveil.hierarchy import RuleHierarchy, ValueKind
 from tableveil.pipelines.risk_measures import proposed_among
 from tableveil.policy import Role, TableReference
 from tableveil.risk import class_sizes_by, default_size, subset_risks
@@ -30,6 +32,8 @@ from tableveil.source.lists import lists_in
 from tableveil.source.missing import invalid
 from tableveil.source.query import take_snapshot
 from tableveil.source.recurring import columns_numbering_people
+
+_Found = TypeVar("_Found")
 
 LARGEST_SUBSET = 2
 
@@ -43,37 +47,62 @@ class Drafts:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def draft(self, table: TableReference, control: Control, query: str = "") -> PolicyDraft:
+    def draft(
+        self, table: TableReference, control: Control, query: str = "", quasi_identifiers: Sequence[str] = ()
+    ) -> PolicyDraft:
         """A draft for a table, or for the rows of a query if there is one; it is read in one transaction.
 
+        The columns `quasi_identifiers` are some, whatever is guessed of them.
+
         Raises:
-            InvalidError: the query cannot be a source.
+            InvalidError: the query cannot be a source, or has no such columns.
             NotFoundError: there is no such table.
             CancelledError: `control` says so.
         """
+        return self._read(
+            table, control, query, lambda session, source: draft_of(session, source, query, quasi_identifiers)
+        )
+
+    def hierarchies(
+        self, table: TableReference, columns: Collection[str], control: Control
+    ) -> Mapping[str, RuleHierarchy]:
+        """The hierarchies that a draft would give those of the columns that the table has, by folded names."""
+
+        def drafted(session: WarehouseSession, source: Source) -> Mapping[str, RuleHierarchy]:
+            drafts = _as_quasi_identifiers(draft_columns(column_facts(session, source.rows)), columns)
+            by_name = {folded(one.facts.name): one.proposal for one in drafts}
+            return {
+                name: proposal.hierarchy for name in map(folded, columns) if (proposal := by_name.get(name)) is not None
+            }
+
+        return self._read(table, control, "", drafted)
+
+    def _read(
+        self, table: TableReference, control: Control, query: str, read: Callable[[WarehouseSession, Source], _Found]
+    ) -> _Found:
         warehouse = "" if query else self._database.warehouse_of(table.catalog)
         with self._database.session() as session, self._database.rows_session(session, warehouse) as rows:
             session.control = rows.control = control
             try:
-                return _draft(rows, table, query)
+                with rows.transaction():
+                    source, _, faults = find_source(rows, table, query, "table")
+                    if source is None:
+                        raise invalid("DRAFT_INVALID", "no policy can be drafted", faults)
+                    if source.query is not None:
+                        take_snapshot(rows.embedded, source)
+                    return read(rows, source)
             except Stopped:
                 raise CancelledError("CANCELLED", "the draft was cancelled") from None
 
 
-def _draft(session: WarehouseSession, table: TableReference, query: str) -> PolicyDraft:
-    with session.transaction():
-        source, _, faults = find_source(session, table, query, "table")
-        if source is None:
-            raise invalid("DRAFT_INVALID", "no policy can be drafted", faults)
-        if source.query is not None:
-            take_snapshot(session.embedded, source)
-        return draft_of(session, source, query)
-
-
-def draft_of(session: WarehouseSession, source: Source, query: str) -> PolicyDraft:
+def draft_of(
+    session: WarehouseSession, source: Source, query: str, quasi_identifiers: Sequence[str] = ()
+) -> PolicyDraft:
     """A draft for a source that was found; call it in a transaction, after the snapshot of its query."""
     figures, unmeasured = None, ""
     columns = draft_columns(_with_people(session, source, column_facts(session, source.rows)))
+    _check_named(columns, quasi_identifiers)
+    columns = _as_quasi_identifiers(columns, quasi_identifiers)
     columns = tuple(_with_lists(session, source, one) for one in columns)
     if columns[0].facts.rows > MOST_ROWS_MEASURED:
         unmeasured = f"it has more than {MOST_ROWS_MEASURED:,} rows. Measure them with `tableveil risk`."
@@ -81,6 +110,23 @@ def draft_of(session: WarehouseSession, source: Source, query: str) -> PolicyDra
         figures = _measured(session, source, columns)
     draft = draft_policy(source.reference, columns, figures, unmeasured, session.warehouse)
     return replace(draft, source_query=query)
+
+
+def _as_quasi_identifiers(drafts: Sequence[ColumnDraft], named: Collection[str]) -> tuple[ColumnDraft, ...]:
+    wanted = set(map(folded, named))
+    return tuple(as_role(one, Role.QUASI_IDENTIFIER) if folded(one.facts.name) in wanted else one for one in drafts)
+
+
+def _check_named(drafts: Sequence[ColumnDraft], named: Sequence[str]) -> None:
+    names = [one.facts.name for one in drafts]
+    known, nearest = set(map(folded, names)), NearestNames(names)
+    faults = [
+        Fault(f"quasi_identifiers[{position}]", shortened(name), "a column of the source", nearest(name))
+        for position, name in enumerate(named)
+        if folded(name) not in known
+    ]
+    if faults:
+        raise invalid("DRAFT_INVALID", "no policy can be drafted", faults)
 
 
 def _with_people(session: WarehouseSession, source: Source, facts: Sequence[ColumnFacts]) -> list[ColumnFacts]:

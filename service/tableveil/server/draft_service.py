@@ -31,10 +31,12 @@ class DraftService(draft_service_pb2_grpc.DraftServiceServicer):
         control = control_of(context)
         with self._checks.taken():
             table = table_from_proto(request.table)
-            draft = policy_draft_to_proto(self._drafts.draft(table, control, request.source_query))
+            draft = policy_draft_to_proto(
+                self._drafts.draft(table, control, request.source_query, request.quasi_identifiers)
+            )
         privacy = self._privacies.find(table) if request.HasField("table") else None
         if privacy is not None:
-            declare(draft, table_privacy_to_proto(table, privacy))
+            declare(draft, table_privacy_to_proto(table, privacy), request.quasi_identifiers)
         return draft
 
     def WidenPolicy(  # noqa: N802

@@ -15,7 +15,7 @@ from tableveil.v1.worksheet_service_pb2 import Worksheet
 from tests.once import once
 from tests.service.access.house import House
 from tests.service.console.conftest import Browser, csrf, etag
-from tests.service.console.test_steward import begun
+from tests.service.console.test_steward import begun, loaded, uploaded
 
 HIDDEN, GENERALIZED, SENSITIVE, HARMLESS = (
     policy_pb2.ROLE_IDENTIFYING,
@@ -105,6 +105,31 @@ def test_what_others_tried_by_a_guess_is_neither_recommended_nor_chosen(steward:
     form = {"csrf": csrf(page), "etag": sheet.etag, "proposal": ended.result, "alternative": "0"}
     assert steward.post(f"{place}/choose", data=form).status_code == 400
     assert kept(house, place) == sheet
+
+
+def test_a_role_that_is_chosen_drafts_the_hierarchy_that_a_proposal_would(steward: TestClient, house: House) -> None:
+    ann = house.clients["ann"]
+    rows = "age,sex,income,seen\n" + "".join(
+        f"{20 + i % 3},{'fm'[i % 2]},{1000 + 50 * (i % 40)},2024-01-{i % 20 + 1:02}\n" for i in range(200)
+    )
+    loaded(steward, uploaded(steward, rows.encode(), "ward_a.earners"), header="yes")
+    place = begun(steward, "earners")
+    roles = {one.column: one.role for one in kept(house, place).policy.attributes}
+    assert roles["income"] == SENSITIVE
+    assert decided(steward, place, roles=(HIDDEN, HIDDEN, SENSITIVE, SENSITIVE)) == place
+    assert decided(steward, place, roles=(GENERALIZED,) * 4) == place
+    sheet = kept(house, place)
+    asked = proposal_service_pb2.ProposalRequest(
+        table=sheet.table,
+        rows_are_people=True,
+        correct=[proposal_service_pb2.CorrectedColumn(column=name, role=GENERALIZED) for name in roles],
+        time_limit_seconds="20",
+    )
+    *_, ended = ann.watch_job(ann.submit_analysis(proposal_service_pb2.SubmitProposalRequest(proposal=asked)).name)
+    [proposed, *_] = ann.get_result(proposal_service_pb2.Proposal, ended.result).alternatives
+    by_line = {one.column: one.hierarchy for one in proposed.policy.attributes}
+    assert by_line["income"].WhichOneof("kind") == "intervals"
+    assert {one.column: one.hierarchy for one in sheet.policy.attributes} == by_line
 
 
 @pytest.mark.parametrize(

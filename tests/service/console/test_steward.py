@@ -38,8 +38,8 @@ def loaded(steward: TestClient, place: str, **form: object) -> str:
     return page
 
 
-def begun(steward: TestClient) -> str:
-    form = {"csrf": csrf(steward.get("/tables/upload").text), "schema": "ward_a", "table": "patients"}
+def begun(steward: TestClient, table: str = "patients") -> str:
+    form = {"csrf": csrf(steward.get("/tables/upload").text), "schema": "ward_a", "table": table}
     answer = steward.post("/worksheets", data=form)
     assert answer.status_code == 303, answer.text
     return str(answer.headers["location"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from unittest.mock import Mock
 
 import grpc
@@ -30,7 +31,7 @@ def test_a_draft(channel: grpc.Channel, drafts: Mock) -> None:
 def test_a_client_that_is_gone_ends_the_work(channel: grpc.Channel, drafts: Mock) -> None:
     started, stopped = threading.Event(), threading.Event()
 
-    def draft(table: TableReference, control: Control, query: str) -> PolicyDraft:
+    def draft(table: TableReference, control: Control, query: str, named: Sequence[str]) -> PolicyDraft:
         started.set()
         while not control.must_stop:
             stopped.wait(0.01)

@@ -31,12 +31,14 @@ class AnalysisVerbs(HierarchyVerbs):
         self._drafts = DraftServiceStub(self._channel)
         self._risks = RiskServiceStub(self._channel)
 
-    def draft_policy(self, source: policy_pb2.TableReference | str) -> draft_service_pb2.DraftPolicyResponse:
+    def draft_policy(
+        self, source: policy_pb2.TableReference | str, quasi_identifiers: Iterable[str] = ()
+    ) -> draft_service_pb2.DraftPolicyResponse:
         """A guessed policy for a table, or for the rows of a SELECT, with a remark on each guess.
 
-        Nothing is stored.
+        Nothing is stored. The columns `quasi_identifiers` get that role and a hierarchy, whatever is guessed of them.
         """
-        request = draft_service_pb2.DraftPolicyRequest()
+        request = draft_service_pb2.DraftPolicyRequest(quasi_identifiers=quasi_identifiers)
         if isinstance(source, str):
             request.source_query = source
         else:

@@ -282,8 +282,8 @@ def _take_roles(visit: Visit, kept: Worksheet) -> None:
         for position, one in enumerate(kept.policy.attributes)
     ]
     drafted: Mapping[str, policy_pb2.Attribute] = {}
-    if any(role == policy_pb2.ROLE_QUASI_IDENTIFIER != one.role for one, role in listed):
-        drafted = {one.column: one for one in visit.client.draft_policy(kept.table).proposal.attributes}
+    if changed := [one.column for one, role in listed if role == policy_pb2.ROLE_QUASI_IDENTIFIER != one.role]:
+        drafted = {one.column: one for one in visit.client.draft_policy(kept.table, changed).proposal.attributes}
     for one, role in listed:
         _take_role(one, role, drafted.get(one.column))
     # No model of a column holds once that is not sensitive.
