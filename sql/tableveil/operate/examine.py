@@ -213,7 +213,8 @@ def _jobs(session: Session, at_work: Callable[[], Collection[int]]) -> Finding:
 def _ledger(session: Session) -> Finding:
     gap = ledger_gaps.latest(session.ledger)
     if gap is None:
-        return Finding(Level.OK, "ledger", f"ends with releases/{ledger_gaps.last_release(session.ledger)}")
+        last = ledger_gaps.last_release(session.ledger)
+        return Finding(Level.OK, "ledger", f"ends with releases/{last}" if last else "has no release yet")
     advice = (
         "The first release of each source needs a repeat_reason. Where there is a newer backup or the database file "
         "itself, restore this one again with --ledger, which takes the missing releases from there."

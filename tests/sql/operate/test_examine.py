@@ -177,3 +177,12 @@ def test_no_file(tmp_path: Path) -> None:
 def test_sizes_for_people() -> None:
     wanted = {0: "0 bytes", 1023: "1023 bytes", 1024: "1.0 KiB", 64 * 2**20: "64.0 MiB", 3 * 2**40: "3072.0 GiB"}
     assert {size: disk.in_bytes(size) for size in wanted} == wanted
+
+
+def test_no_release_is_named_before_there_is_one(tmp_path: Path) -> None:
+    path = tmp_path / "new.duckdb"
+    with opened(path) as session:
+        migrate(session.ledger)
+    with read_only(path) as session:
+        found = [finding for finding in examine_state(session) if finding.subject == "ledger"]
+    assert [(one.level, one.found) for one in found] == [(Level.OK, "has no release yet")]
