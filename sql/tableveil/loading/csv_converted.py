@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from pathlib import Path
 
 from sqlglot import exp
 
 from tableveil.backend import Session, alias, cast, column, replaced, text, time_of_format, try_cast
 from tableveil.errors import Fault, InvalidError, NearestNames, shortened
-from tableveil.loading.model import CsvFormat
+from tableveil.loading.csv_header import csv_records
+from tableveil.loading.model import MOST_LINES_LISTED, CsvFormat
 
 BLANKS = " \t\u00a0\u2007\u202f\u3000"
 """The signs that may stand around a value, no-break spaces too."""
+
+
+_MOST_TEXTS = 10_000
 
 
 def is_converted(how: CsvFormat, name: str) -> bool:
@@ -66,8 +71,13 @@ def as_stored(how: CsvFormat, name: str, type_: str) -> exp.Expr:
     return try_cast(value, type_)
 
 
-def check_fit(session: Session, rows: exp.Expr, how: CsvFormat, types: Mapping[str, str]) -> None:
-    """Raises `InvalidError` for values, in rows that have all columns as text, that do not fit their types."""
+def check_fit(
+    session: Session, rows: exp.Expr, how: CsvFormat, types: Mapping[str, str], files: Mapping[Path, str]
+) -> None:
+    """Raises `InvalidError` for values, in rows of `files` that have all columns as text, that do not fit their types.
+
+    The keys of `types` are all columns of the files, in their order.
+    """
     names = [name for name, type_ in types.items() if is_converted(how, name) and type_.upper() != "VARCHAR"]
     if not names:
         return
@@ -75,15 +85,39 @@ def check_fit(session: Session, rows: exp.Expr, how: CsvFormat, types: Mapping[s
         alias(exp.Count(this=plain(how, name)) - exp.Count(this=as_stored(how, name, types[name])), f"c{i}")
         for i, name in enumerate(names)
     ]
+    misfits = dict(zip(names, session.row(exp.select(*counts).from_(rows)), strict=True))
     faults = [
         Fault(
             f"column {shortened(name)}",
-            f"{count:,} values that are no {types[name]}",
+            f"{count:,} {'value that is' if count == 1 else 'values that are'} no {types[name]}"
+            + _in_lines(_misfit_texts(session, rows, how, name, types[name]), count, how, [*types].index(name), files),
             "values of its type",
             "Correct them, say what stands for nothing (--null), or load the column as text (--type COLUMN=VARCHAR).",
         )
-        for name, count in zip(names, session.row(exp.select(*counts).from_(rows)), strict=True)
+        for name, count in misfits.items()
         if count
     ]
     if faults:
         raise InvalidError.about("CSV_LINES_REJECTED", "some values cannot be loaded, and nothing was", faults)
+
+
+def _misfit_texts(session: Session, rows: exp.Expr, how: CsvFormat, name: str, type_: str) -> set[str]:
+    fits = as_stored(how, name, type_).is_(exp.null())
+    query = exp.select(column(name)).distinct().from_(rows).where(plain(how, name).is_(exp.null()).not_(), fits)
+    return {str(value).strip(BLANKS) for (value,) in session.rows(query.limit(_MOST_TEXTS))}
+
+
+def _in_lines(texts: Set[str], count: int, how: CsvFormat, position: int, files: Mapping[Path, str]) -> str:
+    """The lines with these texts; nothing if they are not as many as the database found, or of several files."""
+    if len(files) > 1:
+        return ""
+    [path] = files
+    lines = [
+        line
+        for line, cells in csv_records(path, how)
+        if cells[position : position + 1] and cells[position].strip(BLANKS) in texts
+    ]
+    if len(lines) != count:
+        return ""
+    more = f" and {count - MOST_LINES_LISTED:,} more" if count > MOST_LINES_LISTED else ""
+    return f", in {'line' if count == 1 else 'lines'} {', '.join(map(str, lines[:MOST_LINES_LISTED]))}{more}"

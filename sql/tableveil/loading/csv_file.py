@@ -83,7 +83,7 @@ def _rows(session: Session, files: Mapping[Path, str], how: CsvFormat, most_colu
         if untold:
             found = _readable(lambda: found_types(session, rows, untold, how))
             types |= {name: one.type_ for name, one in found.items()}
-        _readable(lambda: check_fit(session, rows, how, {**types, **how.types}))
+        _readable(lambda: check_fit(session, rows, how, {**types, **how.types}, files))
         broken = rejected(session)
         is_broken = len(broken) > how.max_rejected
         if any(line.swallows for line in broken):

@@ -7,8 +7,10 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
+from typing import TextIO
 
 from tableveil.errors import Fault, InvalidError, NearestNames, shortened
 from tableveil.loading.columns import check_names
@@ -154,11 +156,22 @@ def first_rows(path: Path, how: CsvFormat, most: int) -> list[tuple[int, tuple[s
     return rows
 
 
+def csv_records(path: Path, how: CsvFormat) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a file in UTF-8 with their lines, as rejected lines are numbered, up to one that cannot be read."""
+    header = how.skip_lines + (how.header_lines if how.header else 0)
+    with path.open(encoding="utf-8-sig", newline="") as file, suppress(csv.Error, UnicodeDecodeError):
+        yield from islice(enumerate(_records(file, how), start=1), header, None)
+
+
 def _reader(text: str, how: CsvFormat) -> csv._reader:  # type: ignore[name-defined]  # typeshed calls it otherwise
+    return _records(_lines(text), how)
+
+
+def _records(lines: TextIO, how: CsvFormat) -> csv._reader:  # type: ignore[name-defined]  # as above
     csv.field_size_limit(_MOST_CHARACTERS)
     delimiter, quote = how.delimiter or DEFAULT_DELIMITER, how.quote or DEFAULT_QUOTE
     # The database reads a quote behind a blank as one, too.
-    return csv.reader(_lines(text), delimiter=delimiter, quotechar=quote, strict=True, skipinitialspace=True)
+    return csv.reader(lines, delimiter=delimiter, quotechar=quote, strict=True, skipinitialspace=True)
 
 
 def _lines(text: str) -> io.StringIO:

@@ -45,8 +45,10 @@ def test_blanks_are_dropped(session: Session, file: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "how", "found"),
     [
-        ("a,b\n1, 5\n2, 6\n3, x\n", CsvFormat(trimmed=("b",)), "1 values that are no BIGINT"),
-        ("a;b\n1;1.234,5\n2;6\n3;1.23,5\n", CsvFormat(";", decimal_comma=True, thousands={"b": "."}), "1 values"),
+        ("a,b\n1, 5\n2, 6\n3, x\n", CsvFormat(trimmed=("b",)), "1 value that is no BIGINT, in line 4;"),
+        ('a,b\n"1\n", 5\n"2", x\n3, 4\n5, x\n', CsvFormat(trimmed=("b",)), "in lines 3, 5;"),
+        ("a;b\n1;1.234,5\n2;6\n3;1.23,5\n", CsvFormat(";", decimal_comma=True, thousands={"b": "."}), "in line 4;"),
+        ("a,b\n" + "1, y\n" * 30, CsvFormat(trimmed=("b",), types={"b": "BIGINT"}), " 20, 21 and 10 more;"),
         ("a,b\n1,5\n", CsvFormat(thousands={"c": "."}), "a column of the file"),
         ("a,b\n1,5\n", CsvFormat(thousands={"b": ".."}), "a single sign"),
         ("a,b\n1, 5.5\n", CsvFormat(trimmed=("b",), types={"b": "BIGINT"}), "would round 1"),
