@@ -30,6 +30,7 @@ from tableveil.loading.unpacked import unpacked
 
 _DELIMITERS = ",;\t|"
 _ROWS_SHOWN = 25
+_LINES_COMPARED = 20
 """Rows of the file: five are shown, beside what is stored, and some may be left out."""
 
 _SIGNS = ("-", "--", "---", ".", "..", "?")
@@ -236,7 +237,15 @@ def _without_titles(path: Path, how: CsvFormat) -> CsvFormat:
     formats = [replace(how, delimiter=delimiter) for delimiter in ([how.delimiter] if how.delimiter else _DELIMITERS)]
     titles = [title_lines(path, form) for form in formats]
     found = [replace(form, skip_lines=lines) for form, lines in zip(formats, titles, strict=True) if lines]
-    return min(found, key=lambda form: form.skip_lines) if found and 0 not in titles else how
+    return min(found, key=lambda form: form.skip_lines) if found and 0 not in titles and not _is_even(path) else how
+
+
+def _is_even(path: Path) -> bool:
+    """Whether the first lines have equally many of a delimiter, as no title has of that of the rows below it."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        lines = [line for line in file.read(1 << 16).splitlines()[:_LINES_COMPARED] if line]
+    counts = [{line.count(delimiter) for line in lines} for delimiter in _DELIMITERS]
+    return len(lines) > 1 and any(len(each) == 1 and 0 not in each for each in counts)
 
 
 def csv_first_line(path: Path, skipped: int = 0) -> str:

@@ -62,3 +62,12 @@ def test_numbers_that_nobody_can_tell(session: Session, file: Path) -> None:
     content = b"a,b\n1,1.234\n2,1.500\n"
     assert read(session, file, content, CsvFormat())[1] == [(1, Decimal("1.234")), (2, Decimal("1.500"))]
     assert read(session, file, content, CsvFormat(thousands={"b": "."}))[1] == [(1, 1234), (2, 1500)]
+
+
+@pytest.mark.parametrize("delimiter", ["|", ";"])
+def test_blanks_around_quotes_make_no_title_of_the_names(session: Session, file: Path, delimiter: str) -> None:
+    rows = [["id ", " name ", " age"], *([f"{i} ", f' "Müller {i}, A" ', f" {20 + i}"] for i in range(30))]
+    file.write_text("".join(f"{delimiter.join(row)}\n" for row in rows), encoding="utf-8")
+    guess = guess_csv(session, file, CsvFormat(), ())
+    assert (guess.format.delimiter, guess.format.skip_lines) == (delimiter, 0)
+    assert guess.columns == ("id", "name", "age")
