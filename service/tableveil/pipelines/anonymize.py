@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 from tableveil.backend import WarehouseSession
-from tableveil.errors import depending_on
-from tableveil.lifecycle import Evidence, PublicationTerms, check_admitted, check_guards, publish
+from tableveil.errors import depending_on, note
+from tableveil.lifecycle import Evidence, PublicationTerms, check_admitted, check_guards, notes_of_numbers, publish
 from tableveil.pipelines.differential_privacy import DifferentialPrivacyMethod
 from tableveil.pipelines.full_domain import FullDomainMethod
 from tableveil.pipelines.job import JobContext
@@ -64,7 +64,7 @@ def anonymize(job: JobContext, policy: Policy, *, is_trial: bool = False) -> int
         told = replace(plan.policy, release=resolved.release, repeat_reason=reason, other_people=others)
         plan = replace(plan, policy=told)
         trial = Trial(job.session.visibility.principal, now() + LASTS, evidence.population_fingerprint)
-    evidence = evidence.with_more(warnings=tuple(notes_of_next(resolved)))
+    evidence = with_notes(job, resolved, plan, evidence)
     verifying = partial(job.report.phase, JobPhase.VERIFYING)
     repeats = JobPart.REPEATED in resolved.parts
     unless_safe = repeats and schema_rules.asks_for_joint_k(job.session.ledger, schema)
@@ -110,6 +110,15 @@ def solved(
     )
     evidence = evidence.with_more(warnings=dictionaries.warnings)
     return solution.plan, method.account(evidence, made_of, source)
+
+
+def with_notes(job: JobContext, policy: Policy, plan: ReleasePlan, evidence: Evidence) -> Evidence:
+    """The evidence with notes by the policy that was asked for: of releases to come, and of people nobody tells apart.
+
+    A trial or a rehearsal is made by another one, which says nothing of other releases.
+    """
+    joint = notes_of_numbers(job.rows, policy, plan.source, evidence.fingerprint)
+    return evidence.with_more(warnings=(*notes_of_next(policy), *(note(one.text) for one in joint)), joint=joint)
 
 
 def release_work(policy: Policy, document: str, *, is_trial: bool = False) -> Work:

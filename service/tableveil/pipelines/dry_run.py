@@ -21,12 +21,12 @@ from tableveil.lifecycle import (
     named,
     rehearse,
 )
-from tableveil.pipelines.anonymize import solved
+from tableveil.pipelines.anonymize import solved, with_notes
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.read import hierarchies_of
 from tableveil.pipelines.result import store_result
 from tableveil.pipelines.work import Work, fitting, policy_work
-from tableveil.policy import Policy, ReleaseGuards, ReleaseKind, early_warnings, notes_of_next
+from tableveil.policy import Policy, ReleaseGuards, ReleaseKind, early_warnings
 from tableveil.release import ReleasePlan
 from tableveil.source import Fingerprint, resolve_source
 from tableveil.source.tables import STATE_SCHEMA
@@ -70,7 +70,7 @@ def rehearsed(job: JobContext, policy: Policy, *, look: bool = False) -> tuple[R
     )
     unguarded = replace(resolved, release=private, repeat_reason="a dry run", other_people=())
     plan, evidence = solved(job, source, unguarded, hierarchies_of(session, resolved))
-    evidence = evidence.with_more(warnings=tuple(notes_of_next(resolved)))
+    evidence = with_notes(job, resolved, plan, evidence)
     with depending_on(plan.together_with):
         verifying = partial(report.phase, JobPhase.VERIFYING)
         made = rehearse(job.database, session, plan, evidence, verifying, look=look)

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from tableveil.disclosure.check import check_exposure
 from tableveil.errors import ConflictError, GuardedError, InfeasibleError, InvalidError, TableveilError, note, together
-from tableveil.lifecycle import check_guards, repeated_by_reason
+from tableveil.lifecycle import check_guards, notes_of_numbers, repeated_by_reason
 from tableveil.pipelines.advice import chosen_blindly
 from tableveil.pipelines.anonymize import method_of
 from tableveil.pipelines.dry_run import would_wait
@@ -70,6 +70,7 @@ def _checked(job: JobContext, policy: Policy, *, is_trial: bool) -> tuple[str, .
     with job.rows.transaction():
         mark, read = read_dictionaries(job.rows, source, policy, hierarchies, job.policy_of)
         waits = tuple(_waits(job, policy, source, mark, read))
+        waits += tuple(note(one.text) for one in notes_of_numbers(job.rows, policy, source, mark))
         policy = read.policy
         check_guards(job.rows, policy.release, read.records + read.set_aside)
         check_enough(policy, read)

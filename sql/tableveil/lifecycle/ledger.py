@@ -8,13 +8,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from tableveil.backend import Session, WarehouseSession
-from tableveil.errors import InvalidError, depending_on, shortened
-from tableveil.lifecycle.recurrence import Resemblance, recurring
+from tableveil.errors import InvalidError, depending_on, note, shortened
+from tableveil.lifecycle.recurrence import Resemblance, numbered_alike, numbering, recurring
 from tableveil.lifecycle.repeat_hint import repeat_hint
 from tableveil.policy import Policy, TableReference
 from tableveil.policy.reason import says_something
 from tableveil.source import Fingerprint, Source
 from tableveil.state import ledger_gaps, matches, publications, releases, sketches
+from tableveil.state.joint_texts import JointText
 from tableveil.state.matches import Match
 from tableveil.state.releases import Origin, Release
 from tableveil.state.rights import of_job
@@ -84,6 +85,36 @@ def repeated_releases(session: WarehouseSession, source: Source, fingerprint: Fi
     compared = releases.compared_releases(session.ledger)
     tables = [session.recorded(reference) for reference in source.tables]
     return _of_same_people(session.embedded, tables, fingerprint, compared).releases
+
+
+def notes_of_numbers(
+    session: WarehouseSession, policy: Policy, source: Source, fingerprint: Fingerprint
+) -> tuple[JointText, ...]:
+    """The note that nobody can tell whether people are those of releases that number theirs alike; none else.
+
+    Other evidence decides: the table, rows that recur or agree, the statement of other people, or a list of releases.
+    """
+    if policy.person_column is None or fingerprint.sketch is None or policy.method.budgeted:
+        return ()
+    own = numbering(fingerprint.sketch, policy.person_column)
+    if own is None:
+        return ()
+    compared = releases.compared_releases(session.ledger)
+    others = compared.difference(policy.other_people, policy.release.together_with)
+    alike = numbered_alike(session.embedded, own, others)
+    if alike:
+        known = repeated_releases(session, source, fingerprint)
+        alike = {release: part for release, part in sorted(alike.items(), reverse=True) if release not in known}
+    if not alike:
+        return ()
+    (newest, part), *more = alike.items()
+    so = f", as it is with {named([release for release, _ in more])}" if more else ""
+    text = note(
+        f"Nobody can tell whether the people of releases/{newest} are the same{so}: {part}, but both columns "
+        "number people in a row, and nothing else tells. If they are the same, list it in release.together_with or "
+        "give a repeat_reason; if not, say so in other_people."
+    )
+    return (JointText(text, tuple(sorted(alike))),)
 
 
 def releases_of_tables(session: WarehouseSession, source: Source) -> set[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from tableveil.backend import Session
@@ -19,6 +19,9 @@ _ENOUGH_BITS = 14
 
 LEAST_SHARED = 0.05
 """Below this share of the smaller sample's values, two tables do not count as having common people."""
+
+_DENSE = 0.9
+"""Values that fill so much of the place where they lie number rows, and share so many with others that do."""
 
 _MOST_COLUMNS = 3
 
@@ -57,6 +60,31 @@ def recurring(session: Session, sketch: Sketch, others: Collection[int]) -> Iter
             evidence = _by_rows(group, sketch, of_release)
         if evidence is not None:
             yield release, evidence
+
+
+def numbering(sketch: Sketch, person: str) -> Sketch | None:
+    """The sketch of the person column alone, if it numbers rows; else None."""
+    own = [each for each in sketch.samples if each.column.casefold() == person.casefold()][:1]
+    if not own or own[0].filled is None or own[0].filled < _DENSE:
+        return None
+    return replace(sketch, samples=tuple(own))
+
+
+def numbered_alike(session: Session, own: Sketch, others: Collection[int]) -> dict[int, str]:
+    """The releases among others that have a column of the name that the one in `own` has, with numbers that are shared.
+
+    Both number rows, so the part that is shared, in words, says nothing of whether the people are the same.
+    """
+    found: dict[int, str] = {}
+    for each in sketches.alike(session.ledger, own, others):
+        dense = each.filled is not None and min(each.filled) >= _DENSE
+        smaller = min(each.theirs.total(), each.mine.total())
+        if dense and each.their_column.casefold() == each.column.casefold() and each.values >= _DENSE * smaller:
+            part, before, after = _part(each)
+            found.setdefault(
+                each.release, f"{part} values of {shortened(each.column)} {before} releases/{each.release}{after}"
+            )
+    return found
 
 
 def _is_enough(likeness: Likeness) -> bool:

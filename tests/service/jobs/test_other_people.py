@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from tableveil.backend import Database, Session
-from tableveil.errors import InvalidError
+from tableveil.errors import InvalidError, Rank, rank_of
 from tableveil.policy import LeftBehind, Policy, TableReference, validate_policy
 from tableveil.state import schema_rules
 from tableveil.state.jobs import now
 from tableveil.state.releases import Release
-from tests.service.jobs.managed import OF_KNOWN_PEOPLE
+from tests.once import once
+from tests.service.jobs.managed import OF_KNOWN_PEOPLE, Open
 from tests.service.jobs.plain import plain_target
 
 Run = Callable[..., Release]
@@ -54,6 +55,45 @@ def test_registers_that_number_from_1_are_released(database: Database, run: Run)
     second = run(database, policy("pupils", "pupils_r"))
     assert not second.repeat_reason
     assert not [one for one in second.guarantees if one.model.startswith("joint_k")]
+
+
+NOBODY = "Nobody can tell whether the people of releases/"
+
+
+@pytest.mark.parametrize(
+    ("ids", "told"),
+    once(
+        [
+            ("id", "all 399 values of 'id' here are in"),
+            ("id::VARCHAR", "all 399 values of 'id' here are in"),
+            ("id + 5000", ""),
+            ("id * id * 37 + 11", ""),
+        ],
+        2,
+        several=True,
+    ),
+)
+def test_numbers_from_1_in_two_tables_are_noted(
+    database: Database, session: Session, run: Run, open_manager: Open, ids: str, told: str
+) -> None:
+    """Nobody can tell two registers apart whose people are numbered; other numbers than these are others."""
+    for table, numbers in (("staff", ids), ("pupils", "id::VARCHAR" if "VARCHAR" in ids else "id")):
+        session.execute(f"CREATE OR REPLACE TABLE {table} AS SELECT * REPLACE ({numbers} AS id) FROM {table}")
+    first = run(database, policy("staff", "staff_r"))
+    assert not [text for text in first.warnings if text.startswith(NOBODY)]
+    asking = policy("pupils", "pupils_r")
+    checked = [text for text in open_manager().check(asking).warnings if text.startswith(NOBODY)]
+    second = run(database, asking)
+    found = [text for text in second.warnings if text.startswith(NOBODY)]
+    assert found == checked
+    assert len(found) == bool(told)
+    assert all(told in text and rank_of(text) is Rank.NOTE for text in found)
+    if told:
+        # A statement decides, and readers who may not see the other release are told nothing.
+        of_job = "SELECT releases FROM tableveil.joint_texts WHERE job = ? AND text LIKE 'Nobody can tell%'"
+        assert session.rows(of_job, [second.job]) == [([first.number],)]
+        stated = run(database, policy("pupils", "stated", other_people=(first.number,), repeat_reason="a test"))
+        assert not [text for text in stated.warnings if text.startswith(NOBODY)]
 
 
 def test_a_reloaded_table_is_of_others(database: Database, session: Session, run: Run) -> None:
