@@ -76,7 +76,8 @@ def test_choosing_by_quasi_identifiers_is_nothing_to_warn_of() -> None:
 def test_a_later_release_is_told_what_it_will_need(
     target: dict[str, Any], changes: dict[str, Any], told: list[str] | None
 ) -> None:
-    policy = replace(SOUND, **({"person_column": "nr", "release": replace(SOUND.release, **target)} | changes))
+    of_people: dict[str, Any] = {"person_column": "nr", "release": replace(SOUND.release, **target)}
+    policy = replace(SOUND, **(of_people | changes))
     texts = list(notes_of_next(policy))
     assert len(texts) == (told is not None)
     for text in texts:

@@ -502,6 +502,11 @@ class FakeService(
     ) -> hierarchy_service_pb2.StoredHierarchyInfo:
         raise NotImplementedError
 
+    def ForgetHierarchyRows(  # noqa: N802
+        self, request: hierarchy_service_pb2.ForgetHierarchyRowsRequest, context: grpc.ServicerContext
+    ) -> hierarchy_service_pb2.ForgetHierarchyRowsResponse:
+        raise NotImplementedError
+
     def CompareHierarchies(  # noqa: N802
         self, request: hierarchy_service_pb2.CompareHierarchiesRequest, context: grpc.ServicerContext
     ) -> hierarchy_service_pb2.CompareHierarchiesResponse:
