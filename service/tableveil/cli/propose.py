@@ -395,7 +395,9 @@ def _proposal(proposal: v1.Proposal) -> RenderableType:
         parts += [_heading("To be decided"), *(Text(wording.printable(text), style="yellow") for text in decisions)]
     failed = [f"{_named(one)}: {one.failure}" for one in proposal.alternatives if one.failure]
     if failed:
-        parts += [_heading("No release"), *(Text(wording.printable(text)) for text in failed)]
+        # A failure with several faults has a line for each.
+        lines = (line for text in failed for line in text.split("\n"))
+        parts += [_heading("No release"), *(Text(wording.printable(line)) for line in lines)]
     return Group(*parts, Text(), Text(wording.printable(proposal.recommendation), style="bold"))
 
 

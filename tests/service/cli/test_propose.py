@@ -61,7 +61,7 @@ def proposal(service: FakeService, tmp_path: Path, monkeypatch: pytest.MonkeyPat
                 highest_risk=0.2,
                 decisions=["'sex' was to be kept."],
             ),
-            v1.TriedPolicy(policy=policy("no"), method="full domain", k=10, failure="Nothing meets it."),
+            v1.TriedPolicy(policy=policy("no"), method="full domain", k=10, failure="Nothing meets it.\nWiden it."),
         ],
         recommendation="Recommended is local recoding with k = 5.",
     )
@@ -84,7 +84,7 @@ def test_what_people_read(run: Run, tmp_path: Path) -> None:
     assert r"zip\x1b[1m 3, 25 %" in lines
     assert "sex erased" in lines
     assert "full domain, k = 5: 'sex' was to be kept." in lines
-    assert "full domain, k = 10: Nothing meets it." in lines
+    assert lines[lines.index("full domain, k = 10: Nothing meets it.") + 1] == "Widen it."
     assert "Recommended is local recoding with k = 5." in lines
     assert lines[-1] == "Release it with `tableveil submit visits-1.yaml --wait`."
     shown = run("show", NAME).stdout
