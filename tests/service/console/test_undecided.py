@@ -93,7 +93,7 @@ KINDS: dict[str, tuple[Fields, bool]] = {
     "local recoding above a threshold": (policy(local_recoding={}, documentation={"risk_threshold": "0.01"}), True),
     "a sensitive column without a model": (
         policy(sensitive("illness"), generalized("zip"), generalized("codes"), k=2, suppression_limit="1"),
-        True,
+        False,
     ),
     "a copy that is acknowledged": (
         policy(generalized("born", DATES), sensitive("seen", acknowledged=True, reason="needed")),

@@ -87,7 +87,7 @@ class Problem:
         )
         return Policy(
             source=TableReference("", "main", "source"),
-            attributes=(*quasi_identifiers, AttributePolicy("s", Role.SENSITIVE)),
+            attributes=(*quasi_identifiers, AttributePolicy("s", Role.SENSITIVE, acknowledged=True)),
             person_column=None,
             privacy_models=(KAnonymity(self.k),),
             release=replace(plain_target("main", "out", self.kind, IfExists.REPLACE), guards=UNGUARDED),
