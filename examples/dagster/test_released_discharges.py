@@ -18,7 +18,7 @@ from tableveil.demo.discharges import create_discharges
 from tableveil.identity.secret import token_file
 from tableveil.v1 import release_service_pb2
 
-ROWS = 5_000
+ROWS = 8_000
 
 
 @pytest.fixture(scope="module")
