@@ -171,7 +171,8 @@ def _found(plan: ReleasePlan, exposure: ExposureFindings) -> Iterator[Warned]:
         text = (
             f"{'A value' if len(names) == 1 else 'Values'} of {_names([one.columns[0] for one in names][:MOST_NAMED])} "
             f"{_more(names)}{'is nearly a name' if len(names) == 1 else 'are nearly names'}: somebody who knows a "
-            f"person's finds {names[0].found:,} of {names[0].total:,} {unit} by their labels"
+            f"person's finds {'' if len(names) == 1 else 'up to '}{names[0].found:,} of {names[0].total:,} {unit} by "
+            f"their labels"
             f"{_also(some[len(names) :])}. Round {'it' if len(names) == 1 else 'them'}, or make sure that no reader "
             f"can look {'it' if len(names) == 1 else 'them'} up."
         )
