@@ -138,9 +138,12 @@ def test_who_stops_watching_ends_the_stream(client: Client, service: FakeService
 
 
 def test_a_wait_may_have_an_end(client: Client, service: FakeService) -> None:
-    service.submit("jobs/1", [FIRST, DONE], state=RUNNING)
-    with pytest.raises(TimeoutError, match="jobs/1 has not ended within 0 seconds, and goes on"):
-        client.wait(1, timeout=0)
+    # The job goes on while the client waits: an answer that is there already comes even to a wait of 0 seconds.
+    going_on = threading.Event()
+    service.submit("jobs/1", [FIRST, going_on, DONE], state=RUNNING)
+    with pytest.raises(TimeoutError, match=r"jobs/1 has not ended within 0\.2 seconds, and goes on"):
+        client.wait(1, timeout=0.2)
+    going_on.set()
     # The first watch may have taken the changes of its job.
     service.submit("jobs/2", [FIRST, DONE], state=RUNNING)
     assert client.wait(2, timeout=60).state == DONE.state
