@@ -1,0 +1,319 @@
+"""One value per generalized cell, drawn by assumptions from released rows alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+
+from tableveil.estimates.line import NumberLine, Shape
+from tableveil.estimates.regression import Effects, Levels, Predictor, Scores, draw, fit
+from tableveil.estimates.tempered import TEMPER, tempered
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+MOST_FITTED = 40_000
+"""The records that effects are fitted on."""
+
+_ROUNDS = 2
+"""Rounds in which each number is drawn given the others; at first, those not drawn yet are at the middles of labels."""
+
+_LEAST_GENERALIZED = 0.002
+"""A column with fewer generalized records than this share is drawn without a regression."""
+
+_QUANTILES = 1_024
+
+_MOST_GROUPS = 64
+_PRIOR = 100
+"""The records' weight of all groups in the spread of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """How values are assumed to lie under labels.
+
+    Attributes:
+        shape: The shape, for numbers.
+        related: Whether numbers follow the other columns by a regression, or chance.
+        exponent: The tempered rule's, for texts.
+    """
+
+    shape: Shape
+    related: bool
+    exponent: float
+
+
+ASSUMPTIONS = (
+    Assumption(Shape.SMOOTH, related=True, exponent=TEMPER),
+    Assumption(Shape.UNIFORM, related=True, exponent=0.0),
+    Assumption(Shape.UNIFORM, related=False, exponent=0.0),
+    Assumption(Shape.LOW, related=False, exponent=TEMPER),
+    Assumption(Shape.HIGH, related=True, exponent=0.75),
+)
+"""The estimated table's first; the others say how far reasonable assumptions differ."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextLabels:
+    """The labels of a column of texts.
+
+    Attributes:
+        under: Shape (labels, leaves): whether the leaf, a label that the release shows and that has no other below it,
+            lies under the label. A leaf lies under itself.
+        leaves: Shape (leaves,): their labels' codes.
+        counts: Shape (labels,): the released records of each.
+    """
+
+    under: NDArray[np.bool_]
+    leaves: Integers
+    counts: Integers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Released rows as codes and numbers, by the positions of columns.
+
+    Attributes:
+        codes: The label of each row by column; the number of labels for NULL. Empty for columns without labels.
+        levels: Columns without labels that are no numbers, by codes below their size.
+        numbers: Columns without labels that are numbers; NaN for NULL.
+    """
+
+    codes: dict[int, Integers]
+    levels: dict[int, Levels]
+    numbers: dict[int, Floats]
+
+    @property
+    def size(self) -> int:
+        """How many rows there are."""
+        return len(
+            next(iter([*self.codes.values(), *(of.codes for of in self.levels.values()), *self.numbers.values()]))
+        )
+
+    def at(self, rows: Integers) -> Rows:
+        """Some of the rows."""
+        return Rows(
+            {j: codes[rows] for j, codes in self.codes.items()},
+            {j: Levels(of.codes[rows], of.size) for j, of in self.levels.items()},
+            {j: numbers[rows] for j, numbers in self.numbers.items()},
+        )
+
+
+class Estimator:
+    """Draws values for rows of a release, by one assumption. Blocks of rows come in the order of the release."""
+
+    def __init__(
+        self,
+        lines: dict[int, NumberLine],
+        texts: dict[int, TextLabels],
+        fitted: Rows,
+        assumption: Assumption,
+        seed: int,
+    ) -> None:
+        """Fits the effects on `fitted`, rows of the release that were picked without looking at them."""
+        self._lines, self._texts, self._assumption = lines, texts, assumption
+        self._masses = {j: line.masses(assumption.shape) for j, line in lines.items()}
+        self._ends = {j: _score_ends(line, self._masses[j]) for j, line in lines.items()}
+        self._leaves = {j: _Leaves(j, of, fitted, texts, assumption) for j, of in texts.items()}
+        self._scores = {j: _quantile_scores(numbers) for j, numbers in fitted.numbers.items()}
+        self._generator = np.random.Generator(np.random.PCG64(seed))
+        self._effects: dict[tuple[int, int], Effects] = {}
+        if assumption.related:
+            self._regressed = [j for j in lines if self._worth_a_fit(j, fitted)]
+            self._draw(fitted, np.random.Generator(np.random.PCG64(seed)), fitting=True)
+        else:
+            self._regressed = []
+
+    def estimate(self, rows: Rows) -> dict[int, Floats | Integers]:
+        """Per column of labels a value for each row: a number (NaN for NULL), or the code of a text's leaf (-1)."""
+        return self._draw(rows, self._generator, fitting=False)
+
+    def _worth_a_fit(self, j: int, fitted: Rows) -> bool:
+        line = self._lines[j]
+        if not line.bounded or not (fitted.codes[j] < len(line.low)).any():
+            return False
+        wide = int(line.labels.counts[~line.exact].sum())
+        return wide > _LEAST_GENERALIZED * int(line.labels.counts.sum())
+
+    def _draw(self, rows: Rows, generator: np.random.Generator, *, fitting: bool) -> dict[int, Floats | Integers]:
+        chances = {j: generator.random(rows.size) for j in (*self._lines, *self._texts)}
+        known = self._known(rows)
+        found: dict[int, Floats | Integers] = {}
+        for j in self._lines:
+            if j not in self._regressed:
+                found[j] = self._at(j, rows.codes[j], chances[j])
+                known[j] = self._scored(j, found[j])
+        for turn in range(_ROUNDS if self._regressed else 0):
+            for j in self._regressed:
+                of = rows.codes[j]
+                there = of < len(self._lines[j].low)
+                others = tuple(known[i] for i in sorted(known) if i != j)
+                low, high = (ends[np.minimum(of, len(ends) - 1)] for ends in self._ends[j])
+                if fitting:
+                    self._effects[turn, j] = fit(tuple(_at(one, there) for one in others), low[there], high[there])
+                scores = draw(self._effects[turn, j], others, low, high, chances[j])
+                found[j] = self._at(j, of, ndtr(scores))
+                known[j] = self._scored(j, found[j])
+        for j in self._texts:
+            found[j] = self._leaves[j].drawn(rows, chances[j])
+        return found
+
+    def _known(self, rows: Rows) -> dict[int, Predictor]:
+        """The predictors of all columns, before numbers are drawn: these are at the middles of their labels."""
+        known: dict[int, Predictor] = dict(rows.levels)
+        for j, numbers in rows.numbers.items():
+            missing = np.isnan(numbers)
+            values, scores = self._scores[j]
+            known[j] = Scores(np.where(missing, 0.0, np.interp(np.where(missing, 0, numbers), values, scores)), missing)
+        for j, of in self._texts.items():
+            known[j] = Levels(rows.codes[j], len(of.counts) + 1)
+        for j, line in self._lines.items():
+            middle = (line.low + line.high) / 2
+            middles = np.append(middle if line.bounded else np.full(len(middle), np.nan), np.nan)
+            known[j] = self._scored(j, middles[rows.codes[j]])
+        return known
+
+    def _scored(self, j: int, values: Floats | Integers) -> Scores:
+        line, missing = self._lines[j], np.isnan(values)
+        edges, scores = line.edges, _edge_scores(line.total(self._masses[j]))
+        middle = np.where(missing, 0.0, values) + line.labels.step / 2
+        return Scores(np.where(missing, 0.0, np.clip(np.interp(middle, edges, scores), -4, 4)), missing)
+
+    def _at(self, j: int, codes: Integers, chances: Floats) -> Floats:
+        """Values whose ranks within a label take its quantiles, so that the label's totals do not depend on chance."""
+        line = self._lines[j]
+        if not line.bounded:
+            return np.full(len(codes), np.nan)
+        order, sorted_codes, shares = _ranked(codes, chances, len(line.low))
+        values = np.full(len(codes), np.nan)
+        values[order] = line.quantiles(self._masses[j], sorted_codes, shares)
+        return values
+
+
+def _at(predictor: Predictor, rows: NDArray[np.bool_]) -> Predictor:
+    if isinstance(predictor, Levels):
+        return Levels(predictor.codes[rows], predictor.size)
+    return Scores(predictor.scores[rows], predictor.missing[rows])
+
+
+def _ranked(codes: Integers, chances: Floats, labels: int) -> tuple[Integers, Integers, Floats]:
+    """The rows that have a label, by label and chance; their labels; and their ranks within it, in (0, 1)."""
+    there = np.flatnonzero(codes < labels)
+    order = there[np.argsort(codes[there] + np.clip(chances[there], 0, 1 - 1e-9), kind="stable")]
+    sorted_codes = codes[order]
+    sizes = np.bincount(sorted_codes, minlength=labels)
+    first = np.cumsum(sizes) - sizes
+    shares = (np.arange(len(order)) - first[sorted_codes] + 0.5) / sizes[sorted_codes]
+    return order, sorted_codes, shares
+
+
+class _Leaves:
+    """How rows of a text's labels are spread over leaves, apart for each value of the column that tells most."""
+
+    def __init__(
+        self, j: int, of: TextLabels, fitted: Rows, texts: dict[int, TextLabels], assumption: Assumption
+    ) -> None:
+        self._j, self._of = j, of
+        self._given: int | None = None
+        self._group = np.zeros(0, np.int64)
+        counts = of.counts.astype(float)
+        groups = counts[None]
+        if assumption.related:
+            self._given, self._group = _telling(j, fitted, texts)
+        if self._given is not None:
+            there = fitted.codes[j] < len(counts)
+            group = self._group[_codes(fitted, self._given)[there]]
+            pairs = group * len(counts) + fitted.codes[j][there]
+            number = int(self._group.max()) + 1
+            groups = np.bincount(pairs, minlength=number * len(counts)).reshape(number, -1).astype(float)
+            groups *= counts.sum() / max(groups.sum(), 1)
+            groups += _PRIOR * counts / max(counts.sum(), 1)
+        cover, ones = of.under.astype(float), np.ones(of.under.shape[1])
+        shares = [tempered(cover, ones, of_group, 0 * ones, assumption.exponent) for of_group in groups]
+        ends = np.cumsum(np.concatenate(shares), axis=1)
+        self._ends = ends / np.maximum(ends[:, -1:], 1e-300)
+
+    def drawn(self, rows: Rows, chances: Floats) -> Integers:
+        """The leaves of rows: of each label's rows as many as its shares say; -1 for NULL."""
+        labels, codes = len(self._of.counts), rows.codes[self._j]
+        if self._given is not None:
+            group = self._group[_codes(rows, self._given)]
+            codes = np.where(codes < labels, group * labels + codes, len(self._ends))
+        order, sorted_codes, at = _ranked(codes, chances, len(self._ends))
+        leaves = np.full(len(codes), -1)
+        width = self._ends.shape[1]
+        keys = (self._ends + np.arange(len(self._ends))[:, None]).ravel()
+        places = np.searchsorted(keys, sorted_codes + at, side="right") - sorted_codes * width
+        leaves[order] = self._of.leaves[np.clip(places, 0, width - 1)]
+        return leaves
+
+
+def _telling(j: int, rows: Rows, texts: dict[int, TextLabels]) -> tuple[int | None, Integers]:
+    """The column of labels or levels that tells most about a column's labels, and the group of each of its codes."""
+    best, found, groups = 0.0, None, np.zeros(0, np.int64)
+    for i in (*(i for i in texts if i != j), *rows.levels):
+        codes = _codes(rows, i)
+        grouped = _grouped(codes, rows.levels[i].size if i in rows.levels else len(texts[i].counts) + 1)
+        information = _information(grouped[codes], rows.codes[j])
+        if information > best:
+            best, found, groups = information, i, grouped
+    return found, groups
+
+
+def _codes(rows: Rows, i: int) -> Integers:
+    return rows.levels[i].codes if i in rows.levels else rows.codes[i]
+
+
+def _grouped(codes: Integers, size: int) -> Integers:
+    """Per code its group: the commonest have one each, and all others are one."""
+    counts = np.bincount(codes, minlength=size)
+    common = np.argsort(-counts, kind="stable")[:_MOST_GROUPS]
+    groups = np.full(size, len(common))
+    groups[common] = np.arange(len(common))
+    return groups
+
+
+def _information(a: Integers, b: Integers) -> float:
+    """The mutual information in nats, less what chance adds (Miller 1955)."""
+    size = int(b.max()) + 1
+    table = np.bincount(a * size + b, minlength=(int(a.max()) + 1) * size).reshape(-1, size).astype(float)
+    table = table[table.sum(1) > 0][:, table.sum(0) > 0]
+    total = table.sum()
+    joint, expected = table / total, np.outer(table.sum(1), table.sum(0)) / total**2
+    there = joint > 0
+    by_chance = (table.shape[0] - 1) * (table.shape[1] - 1) / (2 * total)
+    return float((joint[there] * np.log(joint[there] / expected[there])).sum() - by_chance)
+
+
+def _edge_scores(total: Floats) -> Floats:
+    """The normal scores of the edges of cells with these masses."""
+    cumulated = np.concatenate([[0.0], np.cumsum(total)])
+    scores: Floats = ndtri(cumulated / max(cumulated[-1], 1e-12))
+    return scores
+
+
+def _score_ends(line: NumberLine, masses: Floats) -> tuple[Floats, Floats]:
+    """The normal scores of the ends of each label; those of the line's ends are infinite."""
+    total = line.total(masses)
+    cumulated = np.concatenate([[0.0], np.cumsum(total)]) / max(total.sum(), 1e-12)
+    step = line.labels.step
+    low, high = np.interp(line.low, line.edges, cumulated), np.interp(line.high, line.edges, cumulated)
+    if not step:
+        low, high = np.where(line.exact, low - 1e-6, low), np.where(line.exact, high + 1e-6, high)
+    else:
+        high = np.maximum(high, low + 1e-9)
+    return ndtri(np.clip(low, 0, 1)), ndtri(np.clip(high, 0, 1))
+
+
+def _quantile_scores(numbers: Floats) -> tuple[Floats, Floats]:
+    """Quantiles of a column of numbers, and their normal scores."""
+    present = numbers[~np.isnan(numbers)]
+    if not len(present):
+        return np.array([0.0]), np.array([0.0])
+    shares = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
+    values = np.quantile(present, shares)
+    distinct, inverse = np.unique(values, return_inverse=True)
+    return distinct, np.bincount(inverse, ndtri(shares)) / np.bincount(inverse)
