@@ -182,7 +182,7 @@ def _derived(chance: Random, report: UnchangedReport, number: int, derived: Deri
         return
     report.due[derived.name] += 1
     if len(derived.of.split()) + len(columns) > 2:
-        with patch("tableveil.privacy.exposure.judged._by_one", lambda _: ()):
+        with patch("tableveil.privacy.exposure.judged._by_one", lambda *_: ()):
             found_alone = _told(table)
         report.alone[derived.name] += found_alone
         if derived.named and not found_alone:

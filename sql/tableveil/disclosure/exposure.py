@@ -16,14 +16,14 @@ import numpy as np
 from sqlglot import exp
 
 from tableveil.backend import WarehouseSession, column, row_hash
-from tableveil.disclosure.arrays import LoadedRows, Own, load
+from tableveil.disclosure.arrays import Own, load
 from tableveil.disclosure.coded_rows import drop_rows, stage_rows
 from tableveil.disclosure.readings import read_column, read_own
 from tableveil.policy import AttributePolicy, Role
 from tableveil.privacy.exposure.cells import Codes, Flags
-from tableveil.privacy.exposure.determined import Agreement, Hidden, determined_by, seen_in, seen_of_people
+from tableveil.privacy.exposure.determined import Agreement, Hidden
 from tableveil.privacy.exposure.found import Exposure, alone_and_few
-from tableveil.privacy.exposure.judged import OwnValues, Readings, Unchanged, judge, what_follows
+from tableveil.privacy.exposure.judged import Judgements, OwnValues, Unchanged, judge, what_follows
 from tableveil.privacy.exposure.rows import ClassRows, HeldValues
 from tableveil.release.columns import RecognizingColumn
 from tableveil.release.plan import ReleasePlan
@@ -86,10 +86,11 @@ def exposed(rows: WarehouseSession, plan: ReleasePlan) -> ExposureFindings | Non
     least = plan.policy.k or int(loaded.rows.people_of[shown].min(initial=len(loaded.rows)))
     follows, determined = tuple[Following, ...](), tuple[Determined, ...]()
     if any(released.hides for released in quasi_identifiers) or pool:
-        read = [read_column(rows, plan, loaded, i, attribute) for i, attribute in enumerate(measured)]
-        own = [_own(plan, loaded, j, hidden=pool or each.hides) for j, each in enumerate(quasi_identifiers)]
+        own = [_own(released, loaded.own[j], pool=pool) for j, released in enumerate(quasi_identifiers)]
         table = Unchanged(loaded.rows, own, columns, loaded.cells, loaded.suppressed, pool)
-        judged = judge(table, read_own(session, plan, loaded), lambda i: read[i])
+        judged = judge(
+            table, read_own(session, plan, loaded), lambda i: read_column(rows, plan, loaded, i, measured[i])
+        )
         total = loaded.rows.counted(shown[loaded.rows.classes])
         joint = [i for i, a in enumerate(measured) if a.role is Role.INSENSITIVE and not a.acknowledged]
         groups = [group for group in (joint, range(len(measured))) if len(group) > 1]
@@ -102,7 +103,7 @@ def exposed(rows: WarehouseSession, plan: ReleasePlan) -> ExposureFindings | Non
             )
             for one in what_follows(table, judged, least, groups)
         )
-        determined = tuple(_determined(plan, loaded, measured, read))
+        determined = tuple(_determined(plan, own, measured, judged))
     drop_rows(session, counted_rows)
     counts = tuple(
         _counts(loaded.rows, shown, [(a.column, c.value) for a, c in zip(measured, columns, strict=True)], least)
@@ -123,34 +124,14 @@ def _counts(rows: ClassRows, shown: Flags, columns: Sequence[tuple[str, Codes]],
 
 
 def _determined(
-    plan: ReleasePlan, loaded: LoadedRows, measured: Sequence[AttributePolicy], read: Sequence[Readings]
+    plan: ReleasePlan, own: Sequence[OwnValues], measured: Sequence[AttributePolicy], judged: Judgements
 ) -> Iterator[Determined]:
     """How the columns tell of quasi-identifiers; shown suppressed records have no labels, as at the top."""
-    identifiers = plan.quasi_identifiers()
-    shown = [released.at_top() if plan.shows_suppressed else released for released in identifiers]
-    hiding = [(j, released, _hidden(released, loaded.own[j])) for j, released in enumerate(shown) if released.hides]
-    rows, hidden = loaded.rows, [of for _, _, of in hiding]
-    groups = [of.group[loaded.own[j].codes] for j, _, of in hiding]
-    one_each = slice(None) if rows.people is None else np.unique(rows.people, return_index=True)[1]
-    for i, attribute in enumerate(measured):
-        values, value = read[i].values, loaded.values(i)[0]
-        assert values is not None
-        if rows.people is None:
-            seen = [seen_in(loaded.cells(j, i), of, values.there) for j, _, of in hiding]
-        else:
-            there = values.there[value]
-            seen = [seen_of_people(value[there], group[there], rows.people[there]) for group in groups]
-        found = determined_by(values, value[one_each], seen, hidden, [group[one_each] for group in groups])
-        for (_, released, _), agree in zip(hiding, found, strict=True):
-            if agree is not None:
-                yield Determined(attribute, released, agree)
-
-
-def _hidden(released: RecognizingColumn, own: Own) -> Hidden:
-    if own.positions is None:
-        return Hidden.of(released.finer, released.groups)
-    # Values that share a place are one.
-    return Hidden.of(np.arange(own.owns), np.zeros(own.owns, np.int64))
+    identifiers = [each for each, of in zip(plan.quasi_identifiers(), own, strict=True) if of.finer is not None]
+    for attribute, agree in zip(measured, judged.agree, strict=True):
+        for released, how in zip(identifiers, agree, strict=True):
+            if how is not None:
+                yield Determined(attribute, released.at_top() if plan.shows_suppressed else released, how)
 
 
 def _bytes(rows: WarehouseSession, plan: ReleasePlan, measured: Sequence[AttributePolicy]) -> int:
@@ -161,9 +142,12 @@ def _bytes(rows: WarehouseSession, plan: ReleasePlan, measured: Sequence[Attribu
     return int(different) * (BYTES_PER_ROW + BYTES_PER_CODES * len(labelled) + BYTES_PER_HASH * len(measured))
 
 
-def _own(plan: ReleasePlan, loaded: LoadedRows, j: int, *, hidden: bool) -> OwnValues:
-    """A quasi-identifier's own values; they have one label where records have none."""
-    released, own = plan.quasi_identifiers()[j], loaded.own[j]
-    # Values that share a place are one.
-    one_label = plan.shows_suppressed or own.positions is not None
-    return OwnValues(own.codes, np.zeros(own.owns, np.int64) if one_label else released.groups, hidden, own.positions)
+def _own(released: RecognizingColumn, own: Own, *, pool: bool) -> OwnValues:
+    """A quasi-identifier's own values; they have one label where records have none, as in a pool at the top."""
+    shown, none = released.at_top() if pool else released, np.zeros(own.owns, np.int64)
+    # Aggregated values that share a place are one.
+    aggregated, finer = own.positions is not None, None
+    if shown.hides:
+        finer = Hidden.of(np.arange(own.owns), none) if aggregated else Hidden.of(shown.finer, shown.groups)
+    label = none if pool or aggregated else released.groups
+    return OwnValues(own.codes, label, pool or released.hides, own.positions, finer)

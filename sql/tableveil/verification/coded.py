@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -58,10 +59,14 @@ class Records:
     def people_of(self, keys: Codes, number: int) -> tuple[Codes, Codes]:
         """The different keys, which are below the number, and how many people have each."""
         if self.people is None:
-            return tally(keys, self.times, number)
+            return tally(keys, None if self._once else self.times, number)
         persons = int(self.people.max(initial=0)) + 1
         once = np.unique(keys * persons + self.people) // persons
-        return tally(once, np.ones(len(once), np.int64), number)
+        return tally(once, None, number)
+
+    @cached_property
+    def _once(self) -> bool:
+        return bool((self.times == 1).all())
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,15 +139,19 @@ def held_rows(arrays: Mapping[str, NDArray[Any]], values: Sequence[Hashed]) -> H
     return HeldRows(numbers.astype(np.int64), classes.astype(np.int64), arrays["n"][order].astype(np.int64), codes)
 
 
-def tally(keys: Codes, times: Codes, number: int) -> tuple[Codes, Codes]:
-    """The different keys, which ascend and are below the number, and how often they occur."""
+def tally(keys: Codes, times: Codes | None, number: int) -> tuple[Codes, Codes]:
+    """The different keys, which ascend are below the number, and how often they occur: some `times` each, or once."""
     # Sums of whole numbers below 2^53 are exact.
-    if number <= max(1 << 16, 4 * len(keys)):
+    if number <= max(1 << 14, 4 * len(keys)):
         counts = np.bincount(keys, weights=times, minlength=number)
-        different = np.flatnonzero(counts)
+        different = np.flatnonzero(counts > 0)
         return different, counts[different].astype(np.int64)
-    different, place = np.unique(keys, return_inverse=True)
-    return different, np.bincount(place, weights=times, minlength=len(different)).astype(np.int64)
+    order = slice(None) if times is None else np.argsort(keys)
+    ordered = np.sort(keys) if times is None else keys[order]
+    first = np.flatnonzero(np.diff(ordered, prepend=-1))
+    if times is None or not len(first):
+        return ordered[first], np.diff(first, append=len(keys))
+    return ordered[first], np.add.reduceat(times[order], first)
 
 
 def spans(first: Codes, number: Codes) -> tuple[Codes, Codes]:

@@ -155,8 +155,8 @@ class _Column:
         self.i, self.values = i, value.number + 1
         size = own.number * self.values
         keys = own.code * self.values + value.code
-        self.pairs, _ = tally(keys, records.times, size)
         pairs, people = records.people_of(keys, size)
+        self.pairs = pairs
         mine = pairs // self.values
         of_own = np.bincount(mine, weights=people, minlength=own.number)
         right = np.bincount(mine, weights=np.where(people > 1, people, 0), minlength=own.number)
@@ -219,6 +219,13 @@ def determines(records: Records, j: int, i: int) -> bool:
     group, value = records.finer[j], records.values[i]
     label = np.zeros(group.number, np.int64)
     label[group.code] = records.labels[j][records.own[j].code]
+    if records.people is None:
+        # No more can agree than the largest group has.
+        most = np.bincount(group.code, weights=records.times).max(initial=1)
+        sizes = np.bincount(value.code, weights=records.times)
+        sizes = sizes[sizes > 1]
+        if (sizes * np.minimum((most - 1) / (sizes - 1), 1)).sum() < (SURELY - TINY) * sizes.sum():
+            return False
     keys, people = records.people_of(value.code * group.number + group.code, value.number * group.number)
     of_value = np.bincount(keys // group.number, weights=people)
     shared = of_value[keys // group.number] > 1

@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from tableveil.privacy.exposure.cells import Codes, counted
+from tableveil.privacy.exposure.cells import Codes, counted, ranked
 from tableveil.privacy.exposure.fits import Fits, fits_of
 from tableveil.privacy.exposure.found import alone_and_few
 from tableveil.privacy.exposure.judged import OwnValues, Readings, Unchanged, judge, what_follows
@@ -88,6 +88,31 @@ def test_those_who_are_found_are_those_of_the_definition(people: bool) -> None:
         assert alone_and_few(rows, everywhere, [value, own], K, people=people) == (len(found), len(few))
         nowhere = ~everywhere
         assert alone_and_few(rows, nowhere, [value], K, people=people) == (0, 0)
+
+
+@pytest.mark.parametrize("wide", [3, 400, 40_000])
+def test_pairs_are_counted_and_numbered_however_many_are_possible(wide: int) -> None:
+    for seed in range(6):
+        random = np.random.default_rng(seed)
+        own, value = random.integers(0, 40, 300), random.integers(0, wide, 300)
+        records = random.integers(1, 5, 300) if seed % 2 else None
+        pairs = Counter[tuple[int, int]]()
+        for row, pair in enumerate(zip(own.tolist(), value.tolist(), strict=True)):
+            pairs[pair] += 1 if records is None else int(records[row])
+        cells = counted(own, value, records, 40, wide)
+        assert list(zip(*(of.tolist() for of in (cells.own, cells.value, cells.records)), strict=True)) == [
+            (*pair, number) for pair, number in sorted(pairs.items())
+        ]
+        place = {pair: number for number, pair in enumerate(sorted(pairs))}
+        codes, number = ranked(own, value)
+        assert codes.tolist() == [place[pair] for pair in zip(own.tolist(), value.tolist(), strict=True)]
+        assert number == len(pairs)
+        # Rare own values are one under each label.
+        rare, label = random.random(40) < 0.3, np.arange(40) % 3
+        expected = counted(np.where(rare, 40 + label, np.arange(40))[own], value, records, 43, wide)
+        found = cells.pooled(rare, label)
+        assert (found.owns, found.keys.tolist()) == (43, expected.keys.tolist())
+        assert found.records.tolist() == expected.records.tolist()
 
 
 def test_the_rule_leaves_each_record_out() -> None:

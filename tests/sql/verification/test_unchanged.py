@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.policy import AttributePolicy, KAnonymity, Policy, Role
 from tableveil.verification import unchanged
+from tableveil.verification.coded import tally
 from tableveil.verification.judged import Judged
 from tableveil.verification.owners import count_owners
 from tests.sql.verification.cases import Case, drop, written_case
@@ -77,3 +80,17 @@ def test_rows_find_their_classes_by_hashes(cases: Iterator[tuple[Session, Case]]
         assert "Nested Loop" not in plan
         assert "Blockwise" not in plan
         break
+
+
+@pytest.mark.parametrize("number", [10, 10**6])
+def test_keys_are_counted_however_many_are_possible(number: int) -> None:
+    for seed in range(6):
+        random = np.random.default_rng(seed)
+        keys, times = random.integers(0, number, 200), random.integers(1, 4, 200)
+        expected = Counter[int]()
+        for key, often in zip(keys.tolist(), times.tolist(), strict=True):
+            expected[key] += often
+        for some, of_keys in ((times, expected), (None, Counter(keys.tolist()))):
+            different, often = tally(keys, some, number)
+            assert dict(zip(different.tolist(), often.tolist(), strict=True)) == of_keys
+            assert different.tolist() == sorted(of_keys)

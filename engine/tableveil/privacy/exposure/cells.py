@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,8 +15,8 @@ Codes = NDArray[np.int64]
 
 Flags = NDArray[np.bool_]
 
-DENSE = 1 << 21
-"""Up to so many possible pairs are counted in one array; more are sorted."""
+DENSE, SPARSE = 1 << 14, 4
+"""Up to so many possible keys, or so many times as many as rows, are counted in one array; more are sorted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +61,17 @@ class ValuePairs:
         """The pairs of the own values' labels and values."""
         return counted(labels[self.own], self.value, self.records, int(labels.max(initial=0)) + 1, self.values)
 
+    def pooled(self, rare: Flags, labels: Codes) -> ValuePairs:
+        """The pairs with `rare` own values put together by label: each label is one more own value."""
+        owns, alone = self.owns + int(labels.max(initial=0)) + 1, rare[self.own]
+        if not alone.any():
+            return replace(self, owns=owns)
+        own, value, records = self.own[alone], self.value[alone], self.records[alone]
+        last = counted(self.owns + labels[own], value, records, owns, self.values)
+        pairs = ((self.own, last.own), (self.value, last.value), (self.records, last.records))
+        own, value, records = (np.concatenate([of[~alone], behind]) for of, behind in pairs)
+        return ValuePairs(own, value, records, owns, self.values)
+
 
 def totals(codes: Codes, records: Codes | None, number: int) -> Codes:
     """The records of each code."""
@@ -73,16 +84,18 @@ def totals(codes: Codes, records: Codes | None, number: int) -> Codes:
 def counted(own: Codes, value: Codes, records: Codes | None, owns: int, values: int) -> ValuePairs:
     """Counts the pairs of rows; each row is one record, or as many as `records` says."""
     keys = own * values + value
-    if owns * values <= max(DENSE, len(keys)):
+    if is_dense(owns * values, len(keys)):
         counts = totals(keys, records, owns * values)
-        different = np.flatnonzero(counts)
+        different = np.flatnonzero(counts > 0)
         counts = counts[different]
-    elif records is None:
-        different, counts = np.unique(keys, return_counts=True)
     else:
-        different, place = np.unique(keys, return_inverse=True)
-        counts = totals(place, records, len(different))
-    return ValuePairs(different // values, different % values, counts.astype(np.int64), owns, values)
+        order = slice(None) if records is None else np.argsort(keys)
+        ordered = np.sort(keys) if records is None else keys[order]
+        first = np.flatnonzero(_begins(ordered))
+        different = ordered[first]
+        counts = np.diff(first, append=len(keys)) if records is None else np.add.reduceat(records[order], first)
+    mine = different // values
+    return ValuePairs(mine, different - mine * values, counts, owns, values)
 
 
 def ranked(*codes: Codes) -> tuple[Codes, int]:
@@ -90,17 +103,27 @@ def ranked(*codes: Codes) -> tuple[Codes, int]:
     combined, number = np.zeros(len(codes[0]), np.int64), 1
     for code in codes:
         size = int(code.max(initial=0)) + 1
-        combined = combined * size + code
-        number *= size
-        if number > DENSE:
-            different, combined = np.unique(combined, return_inverse=True)
-            number = len(different)
-    if number <= DENSE:
-        present = np.zeros(number, np.bool_)
-        present[combined] = True
-        combined = (np.cumsum(present) - 1)[combined]
-        number = int(present.sum())
-    return combined.astype(np.int64), number
+        combined, number = combined * size + code, number * size
+        if not is_dense(number, len(code)):
+            order = np.argsort(combined)
+            rank = np.cumsum(_begins(combined[order])) - 1
+            combined[order], number = rank, int(rank[-1]) + 1
+    present = np.zeros(number, np.bool_)
+    present[combined] = True
+    rank = np.cumsum(present)
+    return rank[combined] - 1, int(rank[-1])
+
+
+def is_dense(possible: int, rows: int) -> bool:
+    """Whether an array of all possible keys is faster than to sort those of the rows."""
+    return possible <= max(DENSE, SPARSE * rows)
+
+
+def _begins(ordered: Codes) -> Flags:
+    """Where the next of ordered keys begins."""
+    begins = np.ones(len(ordered), np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=begins[1:])
+    return begins
 
 
 def spread(first: Codes, sizes: Codes) -> tuple[Codes, Codes]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.privacy.exposure.cells import Codes, ValuePairs, counted, ranked, telling, totals
-from tableveil.risk.unchanged import SHARED
+from tableveil.risk.unchanged import RIGHT, SHARED
 
 LOOKED_AT = 1 << 16
 """The rows that show whether neighbours agree."""
@@ -67,8 +67,13 @@ class Seen:
     records: Codes
 
 
-def seen_in(cells: ValuePairs, hidden: Hidden, there: NDArray[np.bool_]) -> Seen:
-    """By the own values with which all records have values: where records are people."""
+def seen_in(cells: ValuePairs, hidden: Hidden, there: NDArray[np.bool_]) -> Seen | None:
+    """By the own values with which all records have values: where records are people; None if too few can agree."""
+    size, of_group = cells.of_value[there], totals(hidden.group, cells.of_own, len(hidden.label))
+    shared = size[size >= 2]
+    # No more can agree with one than there are in the largest group.
+    if (shared * np.minimum((of_group.max(initial=1) - 1) / (shared - 1), 1)).sum() < (RIGHT - 1e-9) * shared.sum():
+        return None
     at = there[cells.value]
     pairs = counted(cells.value[at], hidden.group[cells.own[at]], cells.records[at], cells.values, len(hidden.label))
     return Seen(pairs.own, pairs.value, pairs.records)
@@ -83,8 +88,10 @@ def seen_of_people(value: Codes, group: Codes, people: Codes) -> Seen:
     return Seen(pairs.own, pairs.value, pairs.records)
 
 
-def agree_where_equal(seen: Seen, hidden: Hidden) -> Agreement | None:
+def agree_where_equal(seen: Seen | None, hidden: Hidden) -> Agreement | None:
     """Whether people with equal values agree, if enough share theirs."""
+    if seen is None:
+        return None
     size = np.bincount(seen.value, weights=seen.records)
     shared = size[seen.value] >= 2
     tried = float(seen.records[shared].sum())
@@ -97,16 +104,15 @@ def agree_where_equal(seen: Seen, hidden: Hidden) -> Agreement | None:
     return Agreement(right, False) if telling(right, _by_chance(of_group, hidden.label), different) else None
 
 
-def agree_where_near(order: Codes, group: Codes, hidden: Hidden) -> Agreement | None:
-    """Whether neighbours in an order agree, of which each has a value of its own; each group needs one border."""
-    along = group[np.argsort(order, kind="stable")]
-    of_group = np.bincount(group, minlength=len(hidden.label))
-    possible = len(group) - int((of_group > 0).sum())
+def agree_where_near(along: Codes, hidden: Hidden) -> Agreement | None:
+    """Whether neighbours agree, whose groups are in an order of values of their own; each group needs one border."""
+    of_group = np.bincount(along, minlength=len(hidden.label))
+    possible = len(along) - int((of_group > 0).sum())
     if possible <= 0:
         return None
     agreed = int((along[1:] == along[:-1]).sum())
-    chance = min(_by_chance(of_group, hidden.label) * len(group) / possible, 1.0)
-    share = Agreement(agreed / (len(group) - 1), True)
+    chance = min(_by_chance(of_group, hidden.label) * len(along) / possible, 1.0)
+    share = Agreement(agreed / (len(along) - 1), True)
     return share if telling(agreed / possible, chance, possible) else None
 
 
@@ -149,7 +155,7 @@ def _ranked_texts(texts: Sequence[str]) -> Codes:
 
 
 def determined_by(
-    read: ValueReadings, value: Codes, seen: Sequence[Seen], hidden: Sequence[Hidden], groups: Sequence[Codes]
+    read: ValueReadings, value: Codes, seen: Sequence[Seen | None], hidden: Sequence[Hidden], groups: Sequence[Codes]
 ) -> list[Agreement | None]:
     """How a column tells of each quasi-identifier.
 
@@ -162,8 +168,9 @@ def determined_by(
     if all(found) or not len(at):
         return found
     for order in orders_of(read):
+        along = at[np.argsort(order[value[at]], kind="stable")]
         for j, of in enumerate(hidden):
-            found[j] = found[j] or agree_where_near(order[value[at]], groups[j][at], of)
+            found[j] = found[j] or agree_where_near(groups[j][along], of)
     if read.texts is not None and not all(found):
         at = at[:SPLIT_ROWS]
         texts, place = np.unique(value[at], return_inverse=True)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,56 +123,57 @@ def _place(different: Numbers, predicted: Numbers, off: float, side: str) -> Cod
     return np.searchsorted(different, predicted + off, side=side)  # type: ignore[call-overload,no-any-return]
 
 
-def formulas_of(value: Numbers, readings: Sequence[Reading], hidden: Sequence[bool]) -> list[Formula]:
-    """The formulas that give the values, those first that tell most; each knows a hidden quasi-identifier."""
-    there = np.flatnonzero(np.isfinite(value))
-    if len(there) < LEAST_RECORDS or len(np.unique(value[there])) < 2:
-        return []
-    random = np.random.default_rng(3)
-    order = random.permutation(there)
-    tried, more = order[:FIRST_TRIED], order[:TRIED]
-    formulas = []
-    for knows, calculated in _candidates(readings, hidden, tried, value[tried]):
+class Formulas:
+    """The formulas of readings of quasi-identifiers; each knows a `hidden` one."""
+
+    def __init__(self, readings: Sequence[Reading], hidden: Sequence[bool]) -> None:
+        self._numbers = [reading.numbers for reading in readings]
+        self._written = list(_written(readings, hidden))
+
+    def of(self, value: Numbers) -> list[Formula]:
+        """The formulas that give the values, first the ones that tell most."""
+        there = np.flatnonzero(np.isfinite(value))
+        if len(there) < LEAST_RECORDS or len(np.unique(value[there])) < 2:
+            return []
+        order, formulas = np.random.default_rng(3).permutation(there), []
         with np.errstate(all="ignore"):
-            formula = fitted(value, calculated(slice(None)), more, knows)
-        formulas += [formula] if formula is not None else []
-    return sorted(formulas, key=lambda formula: formula.chance)[:CLOSEST]
+            for knows, calculated in self._passing(order[:FIRST_TRIED], value):
+                formula = fitted(value, calculated(self._numbers), order[:TRIED], knows)
+                formulas += [formula] if formula is not None else []
+        return sorted(formulas, key=lambda formula: formula.chance)[:CLOSEST]
 
-
-Calculated = Callable[[slice | Codes], Numbers]
-
-
-def _candidates(
-    readings: Sequence[Reading], hidden: Sequence[bool], tried: Codes, value: Numbers
-) -> Iterator[tuple[tuple[int, ...], Calculated]]:
-    """The formulas that pass on the first records."""
-    written = list(_written(readings, hidden))
-    if not written:
-        return
-    with np.errstate(all="ignore"):
-        numbers = np.stack([calculated(tried) for _, calculated in written])
+    def _passing(self, tried: Codes, value: Numbers) -> list[Written]:
+        """The formulas that pass on the first records."""
+        if not self._written:
+            return []
+        own = [numbers[tried] for numbers in self._numbers]
+        numbers = np.stack([calculated(own) for _, calculated in self._written])
         numbers[~np.isfinite(numbers)] = np.nan
-        may_hold = passing(numbers, value)
-    yield from (written[f] for f in np.flatnonzero(may_hold).tolist())
+        return [self._written[f] for f in np.flatnonzero(passing(numbers, value[tried])).tolist()]
 
 
-def _written(readings: Sequence[Reading], hidden: Sequence[bool]) -> Iterator[tuple[tuple[int, ...], Calculated]]:
-    for one in readings:
+Written = tuple[tuple[int, ...], Callable[[Sequence[Numbers]], Numbers]]
+"""A formula: the quasi-identifiers that it knows, and what it gives for the numbers of all readings."""
+
+
+def _written(readings: Sequence[Reading], hidden: Sequence[bool]) -> Iterator[Written]:
+    for a, one in enumerate(readings):
         if hidden[one.of]:
-            yield (one.of,), one.numbers.__getitem__
-    for a, b in combinations(readings, 2):
-        if a.of == b.of or not (hidden[a.of] or hidden[b.of]):
-            continue
-        for operation in OPERATIONS:
-            yield (a.of, b.of), _of_two(operation, a.numbers, b.numbers)
-    added = [one for one in readings if one.natural][:MOST_ADDED]
-    for a, b, c in combinations(added, 3):
-        if hidden[a.of] or hidden[b.of] or hidden[c.of]:
-            for s, t in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
-                yield (a.of, b.of, c.of), _of_three(a.numbers, b.numbers, c.numbers, s, t)
+            yield (one.of,), itemgetter(a)
+    for pair in combinations(range(len(readings)), 2):
+        knows = tuple(readings[a].of for a in pair)
+        if len(set(knows)) == 2 and any(hidden[j] for j in knows):
+            yield from ((knows, _of_two(operation, *pair)) for operation in OPERATIONS)
+    added = [a for a, one in enumerate(readings) if one.natural][:MOST_ADDED]
+    for three in combinations(added, 3):
+        knows = tuple(readings[a].of for a in three)
+        if any(hidden[j] for j in knows):
+            yield from ((knows, _of_three(*three, s, t)) for s, t in product((1, -1), repeat=2))
 
 
-OPERATIONS: tuple[Callable[[Numbers, Numbers], Numbers], ...] = (
+Operation = Callable[[Numbers, Numbers], Numbers]
+
+OPERATIONS: tuple[Operation, ...] = (
     lambda a, b: a - b,
     lambda a, b: a + b,
     lambda a, b: a * b,
@@ -180,12 +182,12 @@ OPERATIONS: tuple[Callable[[Numbers, Numbers], Numbers], ...] = (
 )
 
 
-def _of_two(operation: Callable[[Numbers, Numbers], Numbers], a: Numbers, b: Numbers) -> Calculated:
-    return lambda rows: operation(a[rows], b[rows])
+def _of_two(operation: Operation, a: int, b: int) -> Callable[[Sequence[Numbers]], Numbers]:
+    return lambda numbers: operation(numbers[a], numbers[b])
 
 
-def _of_three(a: Numbers, b: Numbers, c: Numbers, s: int, t: int) -> Calculated:
-    return lambda rows: a[rows] + s * b[rows] + t * c[rows]
+def _of_three(a: int, b: int, c: int, s: int, t: int) -> Callable[[Sequence[Numbers]], Numbers]:
+    return lambda numbers: numbers[a] + s * numbers[b] + t * numbers[c]
 
 
 def passing(numbers: Numbers, value: Numbers, spared: float = _SPARED) -> Flags:

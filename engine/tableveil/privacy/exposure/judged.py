@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
@@ -11,9 +12,17 @@ from numpy.typing import NDArray
 
 from tableveil.numeric.threads import one_core
 from tableveil.privacy.exposure.cells import Codes, Flags, ValuePairs, counted, ranked
-from tableveil.privacy.exposure.determined import ValueReadings
+from tableveil.privacy.exposure.determined import (
+    Agreement,
+    Hidden,
+    Seen,
+    ValueReadings,
+    determined_by,
+    seen_in,
+    seen_of_people,
+)
 from tableveil.privacy.exposure.fits import Fits, fits_of
-from tableveil.privacy.exposure.formulas import ByFormula, Formula, Numbers, Reading, formulas_of
+from tableveil.privacy.exposure.formulas import ByFormula, Formula, Formulas, Numbers, Reading
 from tableveil.privacy.exposure.pairs import PairEvidence, telling_differences, telling_pairs
 from tableveil.privacy.exposure.ranges import ByRanges
 from tableveil.privacy.exposure.rows import ByValues, ClassRows, HeldValues, InClasses, Judgement, few_left
@@ -26,13 +35,21 @@ from tableveil.risk.unchanged import BINS
 class OwnValues:
     """A quasi-identifier in the rows: a code per row, and per code its label; `hidden` if labels hide anything.
 
-    Ordered ones that are aggregated have ascending `positions`, one per code, and no labels.
+    Ordered ones that are aggregated have ascending `positions`, one per code, and no labels. `finer` is the detail that
+    columns must not determine.
     """
 
     codes: Codes
     label: Codes
     hidden: bool
     positions: NDArray[np.float64] | None = None
+    finer: Hidden | None = None
+
+    @cached_property
+    def groups(self) -> Codes:
+        """The detail that a label hides, per row."""
+        assert self.finer is not None
+        return self.finer.group[self.codes]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +82,12 @@ class Unchanged:
         hidden = any(self.own[j].hidden for j in knows)
         return (~self.suppressed & hidden) | (self.suppressed & self.shown)
 
+    @cached_property
+    def one_each(self) -> Codes:
+        """One row of each person."""
+        people = self.rows.people
+        return np.arange(len(self.rows)) if people is None else np.unique(people, return_index=True)[1]
+
 
 @dataclass(frozen=True, slots=True)
 class ColumnJudgement:
@@ -76,6 +99,14 @@ class ColumnJudgement:
 
 
 @dataclass(frozen=True, eq=False)
+class Judgements:
+    """All `judgements`; and per column, how it tells of each quasi-identifier that has finer detail, if it does."""
+
+    judgements: Sequence[ColumnJudgement]
+    agree: Sequence[Sequence[Agreement | None]]
+
+
+@dataclass(frozen=True, eq=False)
 class Follows:
     """Values of `columns` follow from quasi-identifiers that somebody `knows`: these rows are then among `few`."""
 
@@ -84,21 +115,23 @@ class Follows:
     few: Flags
 
 
-def judge(table: Unchanged, own: Sequence[Readings], read: Callable[[int], Readings]) -> list[ColumnJudgement]:
+def judge(table: Unchanged, own: Sequence[Readings], read: Callable[[int], Readings]) -> Judgements:
     """All judgements, by the readings of the `own` values, and those that `read` makes of a column."""
     read_own = [Reading(j, n, not r) for j, readings in enumerate(own) for r, n in enumerate(readings.numbers)]
-    columns = [read(i) for i, _ in enumerate(table.columns)]
+    columns, texts = [read(i) for i, _ in enumerate(table.columns)], [readings.texts for readings in own]
+    hidden = [one.hidden for one in table.own]
+    agree = []
     with one_core():
-        judged = [*_by_one(table), *_by_two(table, read_own)]
+        formulas, judged = Formulas(read_own, hidden), [*_by_two(table, read_own)]
         for i, readings in enumerate(columns):
-            judged += _by_formulas(table, i, read_own, [readings.texts for readings in own], readings)
+            cells = {j: table.cells(j, i) for j, hides in enumerate(hidden) if hides}
+            judged += [*_by_one(table, i, cells), *_by_formulas(table, i, formulas, texts, readings)]
+            agree.append(_determined(table, i, cells, readings.values))
         judged += _by_columns(table, read_own, [readings.numbers for readings in columns])
-    return judged
+    return Judgements(judged, agree)
 
 
-def what_follows(
-    table: Unchanged, judged: Sequence[ColumnJudgement], k: int, groups: Sequence[Sequence[int]] = ()
-) -> list[Follows]:
+def what_follows(table: Unchanged, judged: Judgements, k: int, groups: Sequence[Sequence[int]] = ()) -> list[Follows]:
     """Per column that leaves people among fewer than k, who knows what where most are; then of groups of columns.
 
     A group is named if it leaves more people among few than its columns, and the groups before, by themselves.
@@ -110,7 +143,7 @@ def what_follows(
             for each in found:
                 if set(each.columns) <= set(columns):
                     before |= each.few
-            most = _most(table, [one for one in judged if one.columns <= set(columns)], k, before)
+            most = _most(table, [one for one in judged.judgements if one.columns <= set(columns)], k, before)
             found += [] if most is None else [most]
     return found
 
@@ -134,48 +167,63 @@ def _known_together(judged: Sequence[ColumnJudgement]) -> list[frozenset[int]]:
     return sorted({*(one.knows for one in judged), *pairs}, key=lambda knows: (len(knows), sorted(knows)))
 
 
-def _by_one(table: Unchanged) -> Iterator[ColumnJudgement]:
-    for j, own in enumerate(table.own):
-        for i, held in enumerate(table.columns) if own.hidden else ():
-            cells = table.cells(j, i)
-            if own.positions is not None:
-                if _given(table, _near(own.positions), cells, i, j) is not None:
-                    by_value = counted(cells.value, cells.own, cells.records, cells.values, cells.owns)
-                    judgement: Judgement = ByRanges(table.rows, own.codes, held.value, own.positions, by_value)
-                    yield ColumnJudgement(frozenset([i]), frozenset([j]), judgement)
-                continue
-            given = _given(table, np.arange(cells.owns), cells, i, j)
-            if given is not None:
-                to, fits = given
-                yield ColumnJudgement(
-                    frozenset([i]), frozenset([j]), ByValues(InClasses(table.rows, to[own.codes]), held, fits)
-                )
+def _by_one(table: Unchanged, i: int, cells: Mapping[int, ValuePairs]) -> Iterator[ColumnJudgement]:
+    held = table.columns[i]
+    for j, of_own in cells.items():
+        own, to = table.own[j], None
+        if own.positions is not None:
+            to = _near(own.positions)
+        given = _given(table, to, of_own, i, j)
+        if given is None:
+            continue
+        codes, fits = given
+        judgement: Judgement
+        if own.positions is not None:
+            by_value = counted(of_own.value, of_own.own, of_own.records, of_own.values, of_own.owns)
+            judgement = ByRanges(table.rows, own.codes, held.value, own.positions, by_value)
+        else:
+            judgement = ByValues(InClasses(table.rows, codes), held, fits)
+        yield ColumnJudgement(frozenset([i]), frozenset([j]), judgement)
 
 
-def _given(table: Unchanged, to: Codes, cells: ValuePairs, i: int, j: int) -> tuple[Codes, Fits] | None:
-    """Whether own values, put together as `to` says, give a column: who has which then, and the fits.
+def _given(table: Unchanged, to: Codes | None, cells: ValuePairs, i: int, j: int) -> tuple[Codes, Fits] | None:
+    """Whether own values, put together as `to` says, give a column: the rows' own values then, and the fits.
 
     Own values of one person are one under each label: nobody else shows what goes with them.
     """
     own, held, rows = table.own[j], table.columns[i], table.rows
-    owns = int(to.max(initial=0)) + 1
-    label = np.zeros(owns, np.int64)
-    label[to] = own.label
-    people = counted(to[cells.own], cells.value, cells.records, owns, cells.values)
+    codes, label = own.codes, own.label
+    if to is not None:
+        codes, label = to[codes], np.zeros(int(to.max(initial=0)) + 1, np.int64)
+        label[to] = own.label
+        cells = counted(to[cells.own], cells.value, cells.records, len(label), cells.values)
+    people = cells
     if rows.people is not None:
-        first = np.unique(ranked(to[own.codes], held.value, rows.people)[0], return_index=True)[1]
-        people = counted(to[own.codes][first], held.value[first], None, owns, held.values)
-    rare, labels = people.of_own == 1, int(label.max(initial=0)) + 1
-    merged = np.where(rare, owns + label, np.arange(owns))
-    stratum = np.concatenate([label, np.arange(labels)])
-    together = to if not rare.any() else merged[to]
-    fits = fits_of(
-        counted(together[cells.own], cells.value, cells.records, owns + labels, cells.values),
-        counted(merged[people.own], people.value, people.records, owns + labels, people.values),
-        [stratum],
-        minorities=True,
-    )
-    return None if fits is None else (together, fits)
+        first = np.unique(ranked(codes, held.value, rows.people)[0], return_index=True)[1]
+        people = counted(codes[first], held.value[first], None, cells.owns, held.values)
+    rare = people.of_own == 1
+    stratum = np.concatenate([label, np.arange(int(label.max(initial=0)) + 1)])
+    of_people = people.pooled(rare, label)
+    of_records = of_people if people is cells else cells.pooled(rare, label)
+    fits = fits_of(of_records, of_people, [stratum], minorities=True)
+    return None if fits is None else (np.where(rare, cells.owns + label, np.arange(cells.owns))[codes], fits)
+
+
+def _determined(
+    table: Unchanged, i: int, cells: Mapping[int, ValuePairs], values: ValueReadings | None
+) -> list[Agreement | None]:
+    """How a column tells of each quasi-identifier that has finer detail."""
+    own = {j: one.finer for j, one in enumerate(table.own) if one.finer is not None}
+    if values is None or not own:
+        return [None] * len(own)
+    value, people = table.columns[i].value, table.rows.people
+    if people is None:
+        seen: list[Seen | None] = [seen_in(cells[j], of, values.there) for j, of in own.items()]
+    else:
+        there = values.there[value]
+        seen = [seen_of_people(value[there], table.own[j].groups[there], people[there]) for j in own]
+    groups = [table.own[j].groups[table.one_each] for j in own]
+    return determined_by(values, value[table.one_each], seen, list(own.values()), groups)
 
 
 def _near(positions: NDArray[np.float64]) -> Codes:
@@ -189,8 +237,7 @@ def _by_two(table: Unchanged, read_own: Sequence[Reading]) -> Iterator[ColumnJud
     rows, labelled = table.rows, [j for j, one in enumerate(table.own) if one.positions is None]
     if len(labelled) < 2 or not table.columns:
         return
-    of_people = np.arange(len(rows)) if rows.people is None else np.unique(rows.people, return_index=True)[1]
-    evidence = PairEvidence(table.columns, of_people)
+    evidence = PairEvidence(table.columns, table.one_each)
     own = [table.own[j] for j in labelled]
     read = [replace(one, of=labelled.index(one.of)) for one in read_own if one.natural and one.of in labelled]
     for knows, i, codes, fits in (*telling_pairs(own, evidence), *telling_differences(own, read, evidence)):
@@ -199,16 +246,14 @@ def _by_two(table: Unchanged, read_own: Sequence[Reading]) -> Iterator[ColumnJud
 
 
 def _by_formulas(
-    table: Unchanged, i: int, read_own: Sequence[Reading], texts: Sequence[Texts], read: Readings
+    table: Unchanged, i: int, formulas: Formulas, texts: Sequence[Texts], read: Readings
 ) -> Iterator[ColumnJudgement]:
-    hidden = [one.hidden for one in table.own]
-
     def by(formula: Formula, value: Numbers) -> ColumnJudgement:
         return ColumnJudgement(frozenset([i]), frozenset(formula.knows), ByFormula(table.rows, value, formula))
 
     for numbers in read.numbers[:1]:
-        yield from (by(formula, numbers) for formula in formulas_of(numbers, read_own, hidden))
-    for order in concatenations_of(read.texts, texts, hidden):
+        yield from (by(formula, numbers) for formula in formulas.of(numbers))
+    for order in concatenations_of(read.texts, texts, [one.hidden for one in table.own]):
         concatenated = concatenation(read.texts, texts, order)
         if concatenated is not None:
             yield by(concatenated, numbered(read.texts))

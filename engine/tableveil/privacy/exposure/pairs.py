@@ -46,7 +46,7 @@ class PairEvidence:
         self._columns, self._of_people = columns, of_people
         chosen = np.random.default_rng(1).permutation(len(of_people))[:SAMPLED]
         self.sample = of_people[np.sort(chosen)]
-        self._values = np.stack([held.value[self.sample] for held in columns], axis=1).astype(np.int32)
+        self._values = np.stack([held.value[self.sample] for held in columns]).astype(np.int32)
 
     def close(self, own: Codes, strata: Sequence[Codes]) -> list[int]:
         """The columns in which records of the sample with one own value are equal oftener than others of a stratum."""
@@ -132,20 +132,22 @@ def _close(own: Codes, strata: Sequence[Codes], values: NDArray[np.int32]) -> Fl
     order = np.argsort(own, kind="stable")
     same = own[order][1:] == own[order][:-1]
     one, other = order[1:][same], order[:-1][same]
-    close = np.ones(values.shape[1], np.bool_)
+    close = np.ones(len(values), np.bool_)
     if len(one) < COINCIDENCES:
         return ~close
-    random, equal = np.random.default_rng(2), values[one] == values[other]
+    random, equal = np.random.default_rng(2), values[:, one] == values[:, other]
     for stratum in strata:
         by_stratum = np.argsort(stratum, kind="stable")
         sizes = np.bincount(stratum)
         drawn = (random.random(len(one)) * sizes[stratum[one]]).astype(np.int64)
         another = by_stratum[(np.cumsum(sizes) - sizes)[stratum[one]] + drawn]
         apart = own[another] != own[one]
-        observed = equal[apart].sum(axis=0)
-        by_chance = (values[one[apart]] == values[another[apart]]).sum(axis=0)
+        observed = (equal & apart).sum(axis=1)
+        by_chance = ((values[:, one] == values[:, another]) & apart).sum(axis=1)
         number = int(apart.sum())
         close &= (observed >= by_chance + COINCIDENCES) & (
             (observed >= FAR * by_chance) | (FAR * (number - observed) <= number - by_chance)
         )
+        if not close.any():
+            break
     return close

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from tableveil.privacy.exposure.cells import DENSE, Codes, Flags, ValuePairs, counted, ranked, spread, totals
+from tableveil.privacy.exposure.cells import Codes, Flags, ValuePairs, counted, ranked, spread, totals
 from tableveil.privacy.exposure.fits import Fits
 from tableveil.risk.unchanged import MOST_CELLS
 
@@ -157,7 +157,7 @@ class ByValues:
         look_ups = int(listed.sum())
         if len(sizes) * len(judged.given) * judged.values <= min(_MATRIX, _DEAR * look_ups):
             there = (self.held.matrix @ _matrix(judged, self.held.matrix.dtype))[class_, own].astype(np.int64)
-        elif len(sizes) * len(judged.given) <= DENSE and self._met <= look_ups:
+        elif len(sizes) * len(judged.given) <= AT_ONCE and self._met <= look_ups:
             there = self._of_all_pairs(len(judged.given))[class_ * len(judged.given) + own]
         else:
             held = self.held.cells

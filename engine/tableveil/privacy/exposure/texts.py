@@ -6,7 +6,7 @@ that separators do not matter.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
 import numpy as np
@@ -34,14 +34,13 @@ def concatenations_of(value: Texts, own: Sequence[Texts], hidden: Sequence[bool]
         return
     values = [value[row] or "" for row in tried]
     enough = (RIGHT - _SPARED) * len(tried)
-    beginning, end = [], []
-    for texts in own:
-        pieces = [_pieces(texts[row]) for row in tried]
-        beginning.append([{s for s in range(1, len(v)) if v[:s] in p} for v, p in zip(values, pieces, strict=True)])
-        end.append([{s for s in range(1, len(v)) if v[s:] in p} for v, p in zip(values, pieces, strict=True)])
-    first = [j for j, ends in enumerate(beginning) if sum(map(bool, ends)) >= enough]
-    last = [j for j, starts in enumerate(end) if sum(map(bool, starts)) >= enough]
-    for a, b in product(first, last):
+    beginning, end = dict[int, list[set[int]]](), dict[int, list[set[int]]]()
+    for j, texts in enumerate(own):
+        for places, first in ((beginning, True), (end, False)):
+            found = _places(values, (_pieces(texts[row]) for row in tried), len(tried) - enough, first=first)
+            if found is not None:
+                places[j] = found
+    for a, b in product(beginning, end):
         together = a != b and sum(bool(x & y) for x, y in zip(beginning[a], end[b], strict=True)) >= enough
         if together and (hidden[a] or hidden[b]):
             yield a, b
@@ -55,6 +54,18 @@ def concatenations_of(value: Texts, own: Sequence[Texts], hidden: Sequence[bool]
             )
             if sum(between) >= enough:
                 yield a, c, b
+
+
+def _places(values: Sequence[str], pieces: Iterable[set[str]], without: float, *, first: bool) -> list[set[int]] | None:
+    """Where the first or last pieces of texts end or begin in the values; None if more than so many have none."""
+    places, none = [], 0
+    for text, there in zip(values, pieces, strict=True):
+        at = {s for s in range(1, len(text)) if (text[:s] if first else text[s:]) in there}
+        places.append(at)
+        none += not at
+        if none > without:
+            return None
+    return places
 
 
 def _some(rows: int, most: int) -> list[int]:
