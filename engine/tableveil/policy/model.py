@@ -228,7 +228,7 @@ class ReleaseTarget:
     with all of the same people. `label_columns` gives labels columns to compute with and sort by, and the release the
     tables that explain it. With `class_id` rows carry the number of their class. `close_open_ends` declares that no
     value lies beyond the range of intervals. By the columns `suppressed_by`, the release tells how many records of
-    each label were suppressed.
+    each label were suppressed. With `estimates` it has tables of one value per cell, by several assumptions.
     """
 
     schema: str
@@ -244,6 +244,7 @@ class ReleaseTarget:
     guards: ReleaseGuards = field(default_factory=ReleaseGuards)
     close_open_ends: bool = False
     suppressed_by: tuple[str, ...] = ()
+    estimates: bool = False
 
     @property
     def classes_name(self) -> str:
@@ -281,10 +282,22 @@ class ReleaseTarget:
         return f"{self.name}_about"
 
     @property
+    def estimated_name(self) -> str:
+        """Name of the table that has one value per cell."""
+        return f"{self.name}_estimated"
+
+    @property
+    def spread_names(self) -> tuple[str, ...]:
+        """Names of those that have it under other assumptions, which say how far reasonable ones differ."""
+        return tuple(f"{self.estimated_name}_{place}" for place in range(2, 6))
+
+    @property
     def object_names(self) -> tuple[str, ...]:
         """All public objects that a release writes, the rows first."""
-        names = (self.name, self.classes_name, self.risk_name, self.risk_histogram_name)
-        return (*names, self.columns_name, self.labels_name, self.about_name) if self.label_columns else names
+        names: tuple[str, ...] = (self.name, self.classes_name, self.risk_name, self.risk_histogram_name)
+        if self.label_columns:
+            names = (*names, self.columns_name, self.labels_name, self.about_name)
+        return (*names, self.estimated_name, *self.spread_names) if self.estimates else names
 
 
 DEFAULT_RISK_THRESHOLDS = tuple(Decimal(text) for text in ("0.05", "0.1", "0.2", "0.33"))

@@ -1,4 +1,4 @@
-"""The checks of the facts that a release tells beyond its rows: closed ends, and suppressed records by label."""
+"""The checks of what a release tells beyond its rows: closed ends, suppressed records by label, and estimates."""
 
 from __future__ import annotations
 
@@ -13,18 +13,27 @@ from tableveil.policy.privacy import PRIVACY_FIELDS, SensitiveModel
 
 FIELD = "release.suppressed_by"
 CLOSED = "release.close_open_ends"
+ESTIMATES = "release.estimates"
 LEAST_K = 3
 """With a smaller k, "fewer than k" would be 1."""
 
 
 def check_told(policy: Policy) -> Iterator[Fault]:
-    """Faults of `release.close_open_ends` and `release.suppressed_by`."""
+    """Faults of `release.close_open_ends`, `release.suppressed_by` and `release.estimates`."""
     release = policy.release
-    for field, wanted in ((CLOSED, release.close_open_ends), (FIELD, bool(release.suppressed_by))):
+    of_labels = (
+        (CLOSED, release.close_open_ends),
+        (FIELD, bool(release.suppressed_by)),
+        (ESTIMATES, release.estimates),
+    )
+    for field, wanted in of_labels:
         if wanted and not release.label_columns:
             yield Fault(field, f"{field.partition('.')[2]} without label_columns", "label_columns, which tell of it")
     if release.close_open_ends and not any(map(closed_ends, policy.attributes)):
         yield Fault(CLOSED, "true without intervals that have codings", "a quasi-identifier with such open ends")
+    if release.estimates and policy.suppressed_records is not SuppressedRecords.DROP:
+        actual = f"{policy.suppressed_records} with {ESTIMATES}"
+        yield Fault("suppressed_records.handling", actual, "DROP", "Nothing is known of suppressed rows to estimate.")
     if release.suppressed_by:
         yield from _check_columns(policy)
         yield from _check_beside(policy)

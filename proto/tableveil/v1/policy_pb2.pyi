@@ -1067,7 +1067,7 @@ class Policy(_message.Message):
         a hierarchy. NULL and values outside the hierarchy are released as NULL. Default: no such promise. Refused: columns
         with other roles; privacy models other than `k_anonymity`, which acts on the rows that are left; losses other than the
         arithmetic mean; other methods, `source_query`, `record_column`, `suppression_limit`, `population`, `game`,
-        `class_id`, `left_behind`, `guards`, `suppressed_by`, `close_open_ends`; `nulls` other than `VALUE`; a table without a
+        `class_id`, `left_behind`, `guards`, `suppressed_by`, `close_open_ends`, `estimates`; `nulls` other than `VALUE`; a table without a
         privacy budget, or whose budget is spent.
         """
 
@@ -3885,6 +3885,7 @@ class ReleaseTarget(_message.Message):
     GUARDS_FIELD_NUMBER: _builtins.int
     CLOSE_OPEN_ENDS_FIELD_NUMBER: _builtins.int
     SUPPRESSED_BY_FIELD_NUMBER: _builtins.int
+    ESTIMATES_FIELD_NUMBER: _builtins.int
     schema: _builtins.str
     """The schema. Default: `main`. Refused: a schema that is not there; `tableveil`."""
     name: _builtins.str
@@ -3920,6 +3921,12 @@ class ReleaseTarget(_message.Message):
     """`true` declares that no value lies beyond the `minimum` and `maximum` of intervals: labels such as `>= 90` get the
     maximum as `age_to`. Default: `false`, and open ends have none. Refused: without `label_columns`; without a
     quasi-identifier of intervals with codings; a value of the source beyond.
+    """
+    estimates: _builtins.bool
+    """`true` writes the table `_estimated` as well, for ordinary SQL: the released rows with one value per cell that its
+    label allows, drawn from the release alone, and four more tables under other assumptions, which say how far results
+    may be off; docs/guides/analyst.md. Default: `false`. Refused: without `label_columns`; suppressed records that are kept or
+    blank; differential privacy; tables in a warehouse; a released column `class_id` or `estimated`.
     """
     @_builtins.property
     def publish(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -3967,10 +3974,11 @@ class ReleaseTarget(_message.Message):
         guards: Global___ReleaseGuards | None = ...,
         close_open_ends: _builtins.bool = ...,
         suppressed_by: _abc.Iterable[_builtins.str] | None = ...,
+        estimates: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_label_columns", b"_label_columns", "guards", b"guards", "label_columns", b"label_columns"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_label_columns", b"_label_columns", "class_id", b"class_id", "close_open_ends", b"close_open_ends", "guards", b"guards", "if_exists", b"if_exists", "kind", b"kind", "label_columns", b"label_columns", "left_behind", b"left_behind", "name", b"name", "publish", b"publish", "publish_repeat_reason", b"publish_repeat_reason", "schema", b"schema", "suppressed_by", b"suppressed_by", "together_with", b"together_with"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_label_columns", b"_label_columns", "class_id", b"class_id", "close_open_ends", b"close_open_ends", "estimates", b"estimates", "guards", b"guards", "if_exists", b"if_exists", "kind", b"kind", "label_columns", b"label_columns", "left_behind", b"left_behind", "name", b"name", "publish", b"publish", "publish_repeat_reason", b"publish_repeat_reason", "schema", b"schema", "suppressed_by", b"suppressed_by", "together_with", b"together_with"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__label_columns: _TypeAlias = _typing.Literal["label_columns"]  # noqa: Y015
     _WhichOneofArgType__label_columns: _TypeAlias = _typing.Literal["_label_columns", b"_label_columns"]  # noqa: Y015

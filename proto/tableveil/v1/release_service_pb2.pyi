@@ -135,6 +135,10 @@ class _ReleaseObjectKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Rel
     """Every released label, with its bounds, rank and records."""
     RELEASE_OBJECT_KIND_ABOUT: _ReleaseObjectKind.ValueType  # 8
     """The privacy models, the suppressed records, versions, and how to cite the release."""
+    RELEASE_OBJECT_KIND_ESTIMATED: _ReleaseObjectKind.ValueType  # 9
+    """The released rows with one value per cell, drawn by an assumption, for ordinary SQL."""
+    RELEASE_OBJECT_KIND_SPREAD: _ReleaseObjectKind.ValueType  # 10
+    """Estimates under another assumption: how far they differ says how far a result may be off."""
 
 class ReleaseObjectKind(_ReleaseObjectKind, metaclass=_ReleaseObjectKindEnumTypeWrapper): ...
 
@@ -151,6 +155,10 @@ RELEASE_OBJECT_KIND_LABELS: ReleaseObjectKind.ValueType  # 7
 """Every released label, with its bounds, rank and records."""
 RELEASE_OBJECT_KIND_ABOUT: ReleaseObjectKind.ValueType  # 8
 """The privacy models, the suppressed records, versions, and how to cite the release."""
+RELEASE_OBJECT_KIND_ESTIMATED: ReleaseObjectKind.ValueType  # 9
+"""The released rows with one value per cell, drawn by an assumption, for ordinary SQL."""
+RELEASE_OBJECT_KIND_SPREAD: ReleaseObjectKind.ValueType  # 10
+"""Estimates under another assumption: how far they differ says how far a result may be off."""
 Global___ReleaseObjectKind: _TypeAlias = ReleaseObjectKind  # noqa: Y015
 
 @_typing.final

@@ -37,6 +37,8 @@ _OBJECTS = {
     release_service_pb2.RELEASE_OBJECT_KIND_COLUMNS: "the meaning of each column",
     release_service_pb2.RELEASE_OBJECT_KIND_LABELS: "the labels, with bounds, ranks and records",
     release_service_pb2.RELEASE_OBJECT_KIND_ABOUT: "models, versions, and how to cite it",
+    release_service_pb2.RELEASE_OBJECT_KIND_ESTIMATED: "one value per cell, for ordinary SQL: estimates",
+    release_service_pb2.RELEASE_OBJECT_KIND_SPREAD: "estimates under another assumption",
 }
 
 

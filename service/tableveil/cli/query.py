@@ -31,8 +31,17 @@ _MOST_SHOWN = 100
 @click.option("--ca-certificate", type=_FILE, help="Speak TLS: the authorities of the endpoint's certificate.")
 @click.option("--limit", type=click.IntRange(min=1), default=_MOST_SHOWN, show_default=True, help="Rows in the table.")
 @click.option("--json", "as_json", is_flag=True, help="Write all rows to stdout, one JSON object per line.")
+@click.option(
+    "--spread", is_flag=True, help="Beside numbers from estimated tables: what reasonable assumptions differ by."
+)
 def query(
-    statement: str, address: str, token_file: Path | None, ca_certificate: Path | None, limit: int, as_json: bool
+    statement: str,
+    address: str,
+    token_file: Path | None,
+    ca_certificate: Path | None,
+    limit: int,
+    as_json: bool,
+    spread: bool,
 ) -> None:
     """Ask an endpoint about published releases: tableveil query "SHOW TABLES"."""
     from rich.table import Table
@@ -41,7 +50,7 @@ def query(
     from tableveil.client.queries import query as ask
 
     output = Output(as_json)
-    with output.reporting(), ask(address, statement, token_file, ca_certificate) as (schema, batches):
+    with output.reporting(), ask(address, statement, token_file, ca_certificate, spread=spread) as (schema, batches):
         shown, more = Table(*schema.names), False
         for batch in batches:
             # Names of columns may come twice: rows are tuples.

@@ -33,15 +33,23 @@ _ERRORS: dict[type[Exception], type[TableveilError]] = {
 
 @contextmanager
 def query(
-    address: str, statement: str, token_file: Path | None = None, ca_certificate: Path | None = None
+    address: str,
+    statement: str,
+    token_file: Path | None = None,
+    ca_certificate: Path | None = None,
+    *,
+    spread: bool = False,
 ) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
     """The schema and the rows of a statement at an endpoint; with authorities, given or in the environment, by TLS.
+
+    With `spread`, numbers from estimated tables come with how far reasonable assumptions differ.
 
     Raises:
         TableveilError: the endpoint's error, with its code; `UnreachableError` if it does not answer.
     """
     token = find_token(address, file=token_file)
     headers = [(b"authorization", f"Bearer {token}".encode())] if token else []
+    headers += [(b"tableveil-spread", b"true")] if spread else []
     options = flight.FlightCallOptions(headers=headers)
     encryption = find_encryption(address, ca_certificate, None, None)
     tls = {"tls_root_certs": encryption.authorities()} if encryption else {}

@@ -290,6 +290,7 @@ class _Reader:
             guards=from_message(ReleaseGuards, message.guards, "release.guards", self._faults),
             close_open_ends=message.close_open_ends,
             suppressed_by=tuple(message.suppressed_by),
+            estimates=message.estimates,
         )
 
     def _together_with(self, names: Sequence[str]) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""The credential that comes with a call: a bearer token, or a password that is one."""
+"""The headers of a call: its credential, a bearer token or a password that is one, and its wish for a spread."""
 
 from __future__ import annotations
 
@@ -39,6 +39,25 @@ class CredentialFactory(flight.ServerMiddlewareFactory):  # type: ignore[misc]  
             password = _password(text)
             return Credential(password, signs_in=bool(password))
         return Credential(text if kind.lower() == "bearer" else "", signs_in=False)
+
+
+SPREAD = "spread"
+"""The name of the middleware that tells whether a call wants the spread of estimates."""
+
+SPREAD_HEADER = "tableveil-spread"
+
+
+class WantsSpread(flight.ServerMiddleware):  # type: ignore[misc]  # pyarrow has no types
+    """Tells that the call wants it."""
+
+
+class SpreadFactory(flight.ServerMiddlewareFactory):  # type: ignore[misc]  # pyarrow has no types
+    """Reads the header `tableveil-spread` of each call."""
+
+    def start_call(self, info: flight.CallInfo, headers: Mapping[str, Sequence[str]]) -> WantsSpread | None:
+        """Something if the header says `true`."""
+        sent = [value for name, values in headers.items() if name.lower() == SPREAD_HEADER for value in values]
+        return WantsSpread() if [value.lower() for value in sent] == ["true"] else None
 
 
 class SignIn(flight.ServerAuthHandler):  # type: ignore[misc]  # pyarrow has no types

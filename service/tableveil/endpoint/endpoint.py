@@ -9,7 +9,7 @@ from typing import Any
 
 from tableveil.audit import Recorder
 from tableveil.endpoint.calls import Calls
-from tableveil.endpoint.credentials import CREDENTIALS, CredentialFactory, SignIn
+from tableveil.endpoint.credentials import CREDENTIALS, SPREAD, CredentialFactory, SignIn, SpreadFactory
 from tableveil.endpoint.flight_server import METHODS, FlightSql
 from tableveil.endpoint.health import HealthAddress
 from tableveil.endpoint.published import Published
@@ -108,7 +108,7 @@ def _flight(
     settings: EndpointSettings, calls: Calls, published: Published, processes: QueryProcesses, standing: Standing
 ) -> FlightSql:
     tls = settings.listening.tls
-    transport: dict[str, Any] = {"middleware": {CREDENTIALS: CredentialFactory()}}
+    transport: dict[str, Any] = {"middleware": {CREDENTIALS: CredentialFactory(), SPREAD: SpreadFactory()}}
     if tls is None or tls.client_ca is None:
         # With it, Flight would not tell the name in a client's certificate.
         transport["auth_handler"] = SignIn()

@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import pyarrow as pa
@@ -22,6 +22,7 @@ from tableveil.backend import folded
 from tableveil.control import Control
 from tableveil.endpoint.calls import Calls, EndpointCall, UnsupportedError
 from tableveil.endpoint.catalog import COMMANDS
+from tableveil.endpoint.credentials import SPREAD
 from tableveil.endpoint.pipes import Ended
 from tableveil.endpoint.places import ConnectionPlaces
 from tableveil.endpoint.published import ListedTables, Published
@@ -78,18 +79,19 @@ METHODS = (
 
 @dataclass(frozen=True, slots=True)
 class BoundStatement:
-    """A statement with its parameters, encoded, if they are bound."""
+    """A statement with its parameters, encoded, if they are bound; and whether a `spread` of estimates is wanted."""
 
     query: str
     parameters: str | None = None
+    spread: bool = False
 
     @classmethod
     def of(cls, handle: bytes) -> BoundStatement:
         """The statement in a handle; raises `InvalidError` if it is none of ours."""
         try:
-            query, parameters = json.loads(handle)
+            query, parameters, *spread = json.loads(handle)
             if isinstance(query, str) and (parameters is None or isinstance(parameters, str)):
-                return cls(query, parameters)
+                return cls(query, parameters, spread == [True])
         except (ValueError, TypeError, RecursionError):
             pass
         raise InvalidError.of("HANDLE_INVALID", "handle", "bytes that are no handle", "a handle of this endpoint")
@@ -97,7 +99,7 @@ class BoundStatement:
     @property
     def handle(self) -> bytes:
         """It, for the client."""
-        return json.dumps([self.query, self.parameters]).encode()
+        return json.dumps([self.query, self.parameters, *[True] * self.spread]).encode()
 
 
 class _CallControl(Control):
@@ -173,6 +175,7 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
                 case _:
                     # Answers about no tables have the same schema.
                     return _info(COMMANDS[type(command)](command, ()).schema, descriptor, bytes(descriptor.command))
+            statement = replace(statement, spread=context.get_middleware(SPREAD) is not None)
             schema, _ = self._described(statement, call, context)
             ticket = _packed(sql.TicketStatementQuery(statement_handle=statement.handle))
             return _info(schema or pa.schema([]), descriptor, ticket)
@@ -307,6 +310,7 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
             "withdrawn": reader.withdrawn,
             "lenient": self._lenient,
             "information": tables.views if reads_views(statement.query) else {},
+            "spread": statement.spread,
             "rows": rows,
         }
 

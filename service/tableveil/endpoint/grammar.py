@@ -65,6 +65,7 @@ array_length coalesce constant_or_null enum_code enum_range ifnull len list_aggr
 list_distinct list_has list_max list_min list_position list_sort list_sum list_value nullif typeof
 """
 
+AGGREGATES = frozenset(_AGGREGATES.split())
 FUNCTIONS = frozenset(f"{_AGGREGATES} {_WINDOWS} {_NUMBERS} {_TEXTS} {_TIMES} {_OTHERS}".split())
 """Functions whose results depend on their arguments, the time and chance alone, by DuckDB's names in lower case.
 

@@ -18,6 +18,7 @@ from typing import overload
 
 import pyarrow as pa
 
+from tableveil.answers import SPREAD_SCHEMAS
 from tableveil.backend import folded
 from tableveil.control import Control
 from tableveil.endpoint.information import REMARKS, information, write_views
@@ -30,7 +31,7 @@ from tableveil.errors import TableveilError
 logger = logging.getLogger("tableveil.endpoint")
 
 _FILE = re.compile(r"releases-([1-9][0-9]{0,17})\.duckdb")
-_OWN_SCHEMA = "tableveil"
+_OWN_SCHEMAS = ("tableveil", *SPREAD_SCHEMAS)
 _SECONDS_TO_READ = 60.0
 _MOST_LISTINGS = 64
 """Sets of tables that are remembered: one for all callers with the same grants."""
@@ -200,5 +201,5 @@ class Published:
         return tuple(
             PublishedTable(release, schema, name, schema_from(columns), comment)
             for schema, name, comment, columns in answer["tables"]
-            if folded(schema) != _OWN_SCHEMA
+            if folded(schema) not in _OWN_SCHEMAS
         )

@@ -35,6 +35,7 @@ from tableveil.endpoint.information import create_views, described
 from tableveil.endpoint.looked import LookInFiles
 from tableveil.endpoint.made_functions import WIDTH_BUCKET
 from tableveil.endpoint.pipes import Message, receive, send
+from tableveil.endpoint.spread import MOST_ROWS, SpreadAnswer, under_other_assumptions
 from tableveil.endpoint.statement import CheckedStatement, alias_of, check
 from tableveil.errors import BusyError, InternalError, InvalidError, NotFoundError, TableveilError
 
@@ -212,6 +213,8 @@ def _queried(connection: duckdb.DuckDBPyConnection, request: Message, answers: B
             return {**account, "schema": _base64(_hinted(_schema(connection, checked, unknown), checked))}
         except duckdb.Error:
             return {**account, "schema": None}
+    if request.get("spread"):
+        return _spread(connection, checked, values, account, answers if request["rows"] else None)
     if not request["rows"]:
         return {**account, "schema": _base64(_hinted(_schema(connection, checked, values), checked))}
     # It may take long until the rows begin.
@@ -232,6 +235,35 @@ def _queried(connection: duckdb.DuckDBPyConnection, request: Message, answers: B
     if error is not None:
         raise error
     return {"rows": rows}
+
+
+def _spread(
+    connection: duckdb.DuckDBPyConnection,
+    checked: CheckedStatement,
+    values: Values | None,
+    account: Message,
+    answers: BinaryIO | None,
+) -> Message:
+    """The account of a statement with the spread of its numbers, whose rows it writes if there is a place for them."""
+
+    def require_same(other: CheckedStatement) -> None:
+        second_opinion.require_same(connection, other)
+
+    others = list(under_other_assumptions(checked, require_same))
+    spread = SpreadAnswer(checked, _schema(connection, checked, values))
+    schema = spread.schema.with_metadata({HINT: spread.words})
+    if answers is None:
+        return {**account, "schema": _base64(schema)}
+    send(answers, {**account, "schema": None})
+    read = [_query(connection, one.text, values).limit(MOST_ROWS + 1) for one in (checked, *others)]
+    found = [one.to_arrow_reader(ROWS_IN_BATCH).read_all() for one in read]
+    rows = spread.table(found).replace_schema_metadata(schema.metadata)
+    send(answers, {"rows": 0})
+    with pa.ipc.new_stream(answers, schema) as stream:
+        for batch in rows.to_batches():
+            for part in parts(cleared(batch)):
+                stream.write_batch(part)
+    return {"rows": rows.num_rows}
 
 
 def _reader(

@@ -38,7 +38,7 @@ MOST_TOKENS = 20_000
 
 _EXPECTED = "one SELECT, PIVOT or UNPIVOT, which may have EXPLAIN, DESCRIBE or SUMMARIZE before it, or SHOW TABLES"
 _ANALYZE = re.compile(r"\s*ANALYZE\b", re.IGNORECASE)
-_SUFFIXES = ("_about", "_classes", "_classification", "_columns", "_labels", "_risk", "_risk_histogram")
+_SUFFIXES = ("_about", "_classes", "_classification", "_columns", "_estimated", "_labels", "_risk", "_risk_histogram")
 """The ends of the names of a release's tables."""
 
 _SUMMARIZED = ("min", "max", "avg", "std", "q25", "q50", "q75")

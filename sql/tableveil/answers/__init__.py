@@ -3,4 +3,10 @@
 from tableveil.answers.macro import LABEL, Macro
 from tableveil.answers.macros import MACROS
 
-__all__ = ["LABEL", "MACROS", "Macro"]
+__all__ = ["LABEL", "MACROS", "SPREAD_SCHEMAS", "Macro"]
+
+SPREAD_SCHEMAS = tuple(f"tableveil_{place}" for place in range(2, 6))
+"""The schemas of a published file that have the estimated table, by its name, under the other assumptions.
+
+So SHOW TABLES has it once, and a statement is run under another assumption by the name of a schema alone.
+"""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from sqlglot import exp
 
+from tableveil.answers import SPREAD_SCHEMAS
 from tableveil.backend import WarehouseSession, table
 from tableveil.errors import ConflictError, Fault, nearest, shortened
 from tableveil.policy import IfExists, Policy, ReleaseTarget
@@ -20,8 +21,8 @@ from tableveil.state import release_objects
 def check_target(session: WarehouseSession, policy: Policy, source: Source | None) -> list[Fault]:
     """Faults of the target by itself: of its schema, of an object that is the source, and of its columns' names."""
     target = policy.release
-    if target.schema.casefold() == STATE_SCHEMA:
-        expected = "a schema of yours; this one holds Tableveil's own state"
+    if target.schema.casefold() in (STATE_SCHEMA, *SPREAD_SCHEMAS):
+        expected = "a schema of yours; this one is for Tableveil's own tables"
         return [Fault("release.schema", shortened(target.schema), expected)]
     schemas = owned_schemas(session)
     if target.schema not in schemas:

@@ -9,12 +9,13 @@ from pathlib import Path
 
 from sqlglot import exp
 
-from tableveil.answers import MACROS
+from tableveil.answers import MACROS, SPREAD_SCHEMAS
 from tableveil.backend import Session, alias, attached, cast, create_table, identifier, number, render, table, text
 from tableveil.errors import Fault, InternalError, shortened
 from tableveil.operate.disk import failed_writing, sync
 from tableveil.publishing.edition import Edition, Item
 from tableveil.source.tables import STATE_SCHEMA
+from tableveil.state.release_objects import ObjectKind
 
 FORMAT_VERSION = 1
 """The version of a file's structure: public objects by their names, the table `tableveil.release`, and macros."""
@@ -82,10 +83,14 @@ def writable(directory: Path) -> Iterator[None]:
 
 
 def _copy(session: Session, edition: Edition, copy: str) -> None:
-    for schema in {edition.schema, STATE_SCHEMA}:
+    estimated = next((item.name for item in edition.items if item.kind is ObjectKind.ESTIMATED), "")
+    spread = sorted(item.name for item in edition.items if item.kind is ObjectKind.SPREAD)
+    places = {name: (schema, estimated) for name, schema in zip(spread, SPREAD_SCHEMAS[: len(spread)], strict=True)}
+    for schema in {edition.schema, STATE_SCHEMA, *(schema for schema, _ in places.values())}:
         session.execute(f"CREATE SCHEMA IF NOT EXISTS {copy}.{render(identifier(schema))}")
     for item in edition.items:
-        target = table(item.name, edition.schema, copy)
+        schema, name = places.get(item.name, (edition.schema, item.name))
+        target = table(name, schema, copy)
         session.execute(create_table(target, edition.rows(session, item)))
         whole = render(target)
         if item.comment:

@@ -6,7 +6,7 @@ text, the source's name, a reason, or a row of a hierarchy.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
 from importlib import metadata
 
@@ -18,6 +18,8 @@ from tableveil.backend import Session, WarehouseSession, catalog, identifier, re
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import JobPart, NullHandling, ReleaseKind, ReleaseTarget, Role, SuppressedRecords
 from tableveil.release.columns import AggregateColumn, LabelledColumn, ReleasedColumn
+from tableveil.release.estimated_words import estimated_comments, estimated_words
+from tableveil.release.estimates import EstimatedColumn
 from tableveil.release.label_columns import CLASS_ID, LabelColumns
 from tableveil.release.plan import ReleasePlan
 from tableveil.release.suppressed import told_suppressed
@@ -53,12 +55,22 @@ class _Meaning:
 _TYPES = {"end_included": pa.bool_()}
 
 
-def write_columns(session: WarehouseSession, plan: ReleasePlan, target: exp.Table) -> int:
-    """Creates the table of the columns' meanings and returns its number of rows."""
+def write_columns(
+    session: WarehouseSession, plan: ReleasePlan, target: exp.Table, estimated: Sequence[EstimatedColumn] = ()
+) -> int:
+    """Creates the table of the columns' meanings and returns its number of rows.
+
+    With estimates it says in which share of the rows a column is estimated, and how wide its labels are.
+    """
     meanings = list(_meanings(plan))
     names = _Meaning.__slots__
     rows = [astuple(meaning) for meaning in meanings]
     data = {name: pa.array([row[i] for row in rows], _TYPES.get(name, pa.string())) for i, name in enumerate(names)}
+    if estimated:
+        of = {column.name: column for column in estimated}
+        told = [of.get(meaning.column_name) for meaning in meanings]
+        data["estimated_share"] = pa.array([column and column.share for column in told], pa.float64())
+        data["typical_width"] = pa.array([column and column.width for column in told], pa.float64())
     return _write(session, {"position": pa.array(range(1, len(rows) + 1), pa.int32()), **data}, target)
 
 
@@ -103,7 +115,9 @@ def _write(session: WarehouseSession, data: dict[str, pa.Array], target: exp.Tab
 # --- comments -------------------------------------------------------------------------------------------------------
 
 
-def comment(session: Session, plan: ReleasePlan, known_as: ReleaseTarget) -> None:
+def comment(
+    session: Session, plan: ReleasePlan, known_as: ReleaseTarget, estimated: Sequence[EstimatedColumn] = ()
+) -> None:
     """Comments on the written tables and on the columns of the rows."""
     place, database = plan.policy.release, plan.source.reference.catalog
     explained = f"{known_as.columns_name}, {known_as.labels_name} and {known_as.about_name} explain them"
@@ -116,6 +130,8 @@ def comment(session: Session, plan: ReleasePlan, known_as: ReleaseTarget) -> Non
         place.labels_name: f"Every label of {known_as.name}, with its bounds, rank and number of records.",
         place.about_name: f"Facts about {known_as.name}: its privacy models, and how to cite it.",
     }
+    if estimated:
+        read_comments |= estimated_comments(place, known_as)
     comments = []
     for name, words in read_comments.items():
         kind = "VIEW" if place.kind is ReleaseKind.VIEW and name == place.name else "TABLE"
@@ -123,6 +139,13 @@ def comment(session: Session, plan: ReleasePlan, known_as: ReleaseTarget) -> Non
     for meaning in _meanings(plan):
         of = _column(table(place.name, place.schema, database), meaning.column_name)
         comments.append(_comment("COLUMN", of, meaning.description))
+    for name in (place.estimated_name, *place.spread_names) if estimated else ():
+        of_table = table(name, place.schema, database)
+        comments += [
+            _comment("COLUMN", _column(of_table, column.name), words)
+            for column in estimated
+            if (words := estimated_words(column))
+        ]
     session.execute("; ".join(comments))
 
 

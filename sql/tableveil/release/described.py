@@ -81,6 +81,8 @@ OBJECTS = {
             "null_means": "The meaning of NULL.",
             "end_included": "Whether a bound is a value that occurs; NULL if that depends on the label.",
             "unit": "The unit of a bound: whole numbers, numbers, days, or timestamps in UTC.",
+            "estimated_share": "The share of rows whose value in `_estimated` is an estimate, if there is that table.",
+            "typical_width": "Half of their labels are at most as wide: in units, days, or seconds of timestamps.",
         },
     ),
     ObjectKind.LABELS: Described(
@@ -105,6 +107,23 @@ OBJECTS = {
             "fact": "Its name, such as `records`, `privacy_model`, `tableveil_version` or `cite`.",
             "value": "Its value, as a text.",
         },
+    ),
+    ObjectKind.ESTIMATED: Described(
+        "_estimated",
+        "a released record, if the policy asks for estimates",
+        {
+            "<quasi-identifier>": (
+                "One value that its label allows, in the source's type; the label where no finer one is known."
+            ),
+            "<other column>": "The value of the rows.",
+            "class_id": "The number of the class.",
+            "estimated": "True.",
+        },
+    ),
+    ObjectKind.SPREAD: Described(
+        "_estimated_2",
+        "the same record under another assumption; so do the rows of `_estimated_3` to `_estimated_5`",
+        {"<column>": "As in `_estimated`."},
     ),
     ObjectKind.CLASSIFICATION: Described(
         "_classification",

@@ -15,6 +15,9 @@ from tableveil.source import Column, Source
 CLASS_ID = "class_id"
 """The column of a row's class, which the table of classes has too."""
 
+ESTIMATED = "estimated"
+"""The column of estimated tables that is true in every row: comments vanish in many formats."""
+
 RANK_TYPE = "INTEGER"
 
 _TYPES = {
@@ -111,6 +114,9 @@ def check_label_columns(policy: Policy, source: Source) -> Iterator[Fault]:
         if CLASS_ID in taken:
             yield _taken("release.class_id", taken[CLASS_ID], "the class of each row")
         taken.setdefault(CLASS_ID, CLASS_ID)
+    for name in (CLASS_ID, ESTIMATED) if policy.release.estimates else ():
+        if name in taken and (name != CLASS_ID or not policy.release.class_id):
+            yield _taken("release.estimates", taken[name], "the estimated table")
     for columns in label_columns(policy, source):
         for name, _ in columns.types:
             if name.casefold() in taken:
@@ -121,8 +127,8 @@ def check_label_columns(policy: Policy, source: Source) -> Iterator[Fault]:
 
 def _taken(field: str, name: str, needed: str) -> Fault:
     hint = "Rename the column in a source_query, or set release.label_columns: false."
-    if field == "release.class_id":
-        hint = "Rename the column in a source_query, or leave class_id out."
+    if field != (own := field.removeprefix("release.")):
+        hint = f"Rename the column in a source_query, or leave {own} out."
     return Fault(
         field, f"a column {shortened(name)}", f"no column of the name that the release needs for {needed}", hint
     )

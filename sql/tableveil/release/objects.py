@@ -14,6 +14,7 @@ from tableveil.policy import ReleaseKind, ReleaseTarget
 from tableveil.release import about, labels, write
 from tableveil.release.columns import LabelledColumn
 from tableveil.release.distributions import stage_labels, write_distribution
+from tableveil.release.estimates import EstimatedColumn, EstimatedTables
 from tableveil.release.label_columns import CLASS_ID, LabelColumns
 from tableveil.release.plan import ReleasePlan
 from tableveil.risk import ClassSizes, ProsecutorRisk, prosecutor_risk
@@ -81,16 +82,29 @@ def _write_explanations(
 ) -> tuple[Mapping[str, int], list[ReleaseObject]]:
     """Writes the tables that explain the others; returns how many labels the columns have, and the tables."""
     target = plan.policy.release
-    columns = about.write_columns(session, plan, public(plan, target.columns_name))
     labelled = labels.write_labels(session, plan, public(plan, target.labels_name))
+    estimated = _write_estimates(session.embedded, plan, number) if target.estimates else []
+    columns = about.write_columns(session, plan, public(plan, target.columns_name), estimated)
     about_rows = about.write_about(session, plan, number, classes, known_as, public(plan, target.about_name))
     if session.traits.comments:
-        about.comment(session.embedded, plan, known_as)
+        about.comment(session.embedded, plan, known_as, estimated)
+    spread = target.spread_names if target.estimates else ()
     return labelled, [
         ReleaseObject(target.columns_name, ObjectKind.COLUMNS, columns),
         ReleaseObject(target.labels_name, ObjectKind.LABELS, sum(labelled.values())),
         ReleaseObject(target.about_name, ObjectKind.ABOUT, about_rows),
+        *(ReleaseObject(target.estimated_name, ObjectKind.ESTIMATED, plan.kept_records) for _ in spread[:1]),
+        *(ReleaseObject(name, ObjectKind.SPREAD, plan.kept_records) for name in spread),
     ]
+
+
+def _write_estimates(session: Session, plan: ReleasePlan, number: int) -> list[EstimatedColumn]:
+    """Writes the estimated tables, and returns the columns that they have of the source."""
+    target = plan.policy.release
+    rows = snapshot(number) if target.kind is ReleaseKind.VIEW else public(plan, target.name)
+    tables = EstimatedTables(session, plan, rows, public(plan, target.classes_name), write.class_columns(plan).id)
+    tables.write([public(plan, name) for name in (target.estimated_name, *target.spread_names)])
+    return tables.told
 
 
 def written_objects(session: WarehouseSession, plan: ReleasePlan, number: int) -> Written:
@@ -125,6 +139,9 @@ def written_objects(session: WarehouseSession, plan: ReleasePlan, number: int) -
         class_id=CLASS_ID if target.class_id else "",
         person=(plan.policy.person_column or "") if plan.repeating else "",
         record=plan.policy.record_column,
+        estimated=tuple(
+            (catalog, schema, name) for name in (target.estimated_name, *target.spread_names) if target.estimates
+        ),
     )
 
 

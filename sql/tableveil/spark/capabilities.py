@@ -40,5 +40,7 @@ def _faults(policy: Policy) -> Iterator[Fault]:
         yield Fault("release.kind", str(release.kind), "TABLE", "Spark's views keep no snapshot.")
     if release.publish:
         yield Fault("release.publish", "targets", "none", "Readers of the lake read the released tables themselves.")
+    if release.estimates:
+        yield Fault("release.estimates", "true", "false over tables in Spark", _INSTEAD)
     if release.left_behind is not None:
         yield Fault("release.left_behind", str(release.left_behind), "nothing over tables in Spark", _INSTEAD)

@@ -25,6 +25,8 @@ class ObjectKind(StrEnum):
     COLUMNS = "COLUMNS"
     LABELS = "LABELS"
     ABOUT = "ABOUT"
+    ESTIMATED = "ESTIMATED"
+    SPREAD = "SPREAD"
 
 
 @dataclass(frozen=True, slots=True)

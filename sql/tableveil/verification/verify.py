@@ -8,6 +8,7 @@ from fractions import Fraction
 from tableveil.backend import Session, WarehouseSession, table
 from tableveil.errors import Fault, InternalError
 from tableveil.policy import JobPart, Policy, Role, SuppressedRecords
+from tableveil.verification.estimated import check_estimated
 from tableveil.verification.joint_values import check_joint_values
 from tableveil.verification.judged import Judged
 from tableveil.verification.labels import check_label_columns
@@ -38,6 +39,7 @@ def verify(session: WarehouseSession, policy: Policy, source_records: int, writt
         *_check_privacy(judged, spreads),
         *(() if policy.has_own_levels else _check_labels(session.embedded, quasi_identifiers, written)),
         *check_label_columns(session, policy, marker, written),
+        *(check_estimated(judged) if written.estimated else ()),
         *(problem for part, check in _CHECKS.items() if part in policy.parts for problem in check(judged)),
         *_check_risks(session, policy, source_records, written, sizes),
     ]

@@ -107,7 +107,7 @@ class Written:
     `companions` are the columns beside labels, `explained` is the table of labels; `class_id` names the rows' class
     ids, if they have any. `person` is the source's column of people, if some of them have several records, and `record`
     that of records, if the policy names it. It was judged `together_with` the earlier releases of these numbers, and
-    the `sketch` will recognize its people.
+    the `sketch` will recognize its people. `estimated` are the tables of estimates, by all assumptions.
     """
 
     release: int
@@ -136,6 +136,7 @@ class Written:
     record: str = ""
     together_with: tuple[int, ...] = ()
     sketch: Sketch | None = None
+    estimated: tuple[Name, ...] = ()
 
     def class_labels(self, policy: Policy) -> list[str]:
         """The quasi-identifiers of the policy, in the order of the rows' columns."""

@@ -119,6 +119,7 @@ def _release(target: ReleaseTarget) -> policy_pb2.ReleaseTarget:
         together_with=[release_name(number) for number in target.together_with],
         left_behind=LEFT_BEHIND.to_proto(target.left_behind),
         close_open_ends=target.close_open_ends,
+        estimates=target.estimates,
         suppressed_by=target.suppressed_by,
     )
     if target.guards != ReleaseGuards():

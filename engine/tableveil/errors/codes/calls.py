@@ -57,6 +57,10 @@ CODES = {
     "PARAMETERS_MISSING": ("The statement has parameters, and nothing is bound to them.", "Bind a value to each."),
     "QUERY_ENDED": ("The process of the query ended before its rows were read.", "Try again."),
     "QUERY_FAILED": ("The query failed inside the endpoint.", "Look into the endpoint's log."),
+    "NO_SPREAD": (
+        "The rows of the statement under several assumptions cannot be matched, or it reads no estimated table.",
+        "Group the rows of a table whose name ends with `_estimated`, and select what you group by.",
+    ),
     "QUERY_MEMORY": (
         "The query needs more memory or disk than one may take.",
         "Ask for less, or raise `--query-memory`.",

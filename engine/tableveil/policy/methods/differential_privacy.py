@@ -179,6 +179,9 @@ def _check_rest(policy: Policy) -> Iterator[Fault]:
     if target.close_open_ends:
         hint = "Whether a value lies beyond the range tells of the table."
         yield Fault("release.close_open_ends", "true", f"nothing, {because}", hint)
+    if target.estimates:
+        hint = "Its own tables would have to be drawn from the rows that are left, which nobody measured."
+        yield Fault("release.estimates", "true", f"nothing, {because}", hint)
     if target.left_behind is not None or target.together_with:
         hint = "The privacy_budget of the people bounds what several releases tell together."
         yield Fault("release.left_behind", "releases judged together", f"nothing, {because}", hint)

@@ -1,0 +1,226 @@
+"""The estimated table of a release: ordinary SQL on one value per cell, drawn from the release alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from tableveil.backend import Database, Session
+from tableveil.errors import ConflictError, InternalError, InvalidError
+from tableveil.hierarchy import InlineLevels
+from tableveil.hierarchy.rules import Dates, DateUnit, Intervals
+from tableveil.policy import (
+    AttributePolicy,
+    IfExists,
+    KAnonymity,
+    Policy,
+    ReleaseKind,
+    ReleaseTarget,
+    Role,
+    SuppressedRecords,
+    TableReference,
+)
+from tableveil.policy.methods.local_recoding import LocalRecoding
+from tableveil.policy.validate import validate_policy
+from tableveil.release.estimates import EstimatedTables
+from tableveil.state.releases import Release
+from tests.once import once
+
+Run = Callable[..., Release]
+AGES = Intervals("0", "100", ("5", "20"), top_coding="80")
+TOWNS = InlineLevels(tuple((f"t{i}", f"region {i % 2}", "*") for i in range(6)))
+POLICY = Policy(
+    source=TableReference("", "main", "people"),
+    attributes=(
+        AttributePolicy("age", Role.QUASI_IDENTIFIER, AGES),
+        AttributePolicy("town", Role.QUASI_IDENTIFIER, TOWNS),
+        AttributePolicy("cost", Role.SENSITIVE, acknowledged=True),
+    ),
+    person_column=None,
+    privacy_models=(KAnonymity(5),),
+    release=ReleaseTarget("main", "out", estimates=True),
+    suppression_limit=Decimal(0),
+)
+LOCAL = replace(POLICY, methods=(LocalRecoding(),))
+TABLES = ("out_estimated", *(f"out_estimated_{place}" for place in range(2, 6)))
+AGE_LABELS = "JOIN out_classes AS c USING (class_id) JOIN out_labels AS l ON l.label = c.age AND column_name = 'age'"
+
+
+def people(session: Session, age: str = "BIGINT", records: int = 2_000) -> None:
+    session.execute(
+        f"CREATE OR REPLACE TABLE people AS SELECT (hash(i) % 97)::BIGINT::{age} AS age, "
+        "CASE WHEN hash(i, 1) % 4 = 0 THEN 't' || hash(i, 2) % 6 ELSE 't0' END AS town, "
+        f"round((hash(i) % 97) * 10 + (hash(i, 3) % 300), 2)::DECIMAL(9,2) AS cost FROM range({records}) AS r(i)"
+    )
+
+
+@pytest.mark.parametrize("policy", [POLICY, LOCAL])
+@pytest.mark.parametrize("kind", once([ReleaseKind.TABLE, ReleaseKind.VIEW]))
+def test_every_value_lies_in_its_label_and_other_columns_are_as_released(
+    database: Database, session: Session, run: Run, policy: Policy, kind: ReleaseKind
+) -> None:
+    people(session)
+    run(database, replace(policy, release=replace(policy.release, kind=kind)))
+    for name in TABLES:
+        assert session.described(f"FROM {name}") == [
+            ("age", "BIGINT"),
+            ("town", "VARCHAR"),
+            ("cost", "DECIMAL(9,2)"),
+            ("class_id", "BIGINT"),
+            ("estimated", "BOOLEAN"),
+        ]
+        outside = f"FROM {name} AS e {AGE_LABELS} WHERE e.age < number_from OR e.age > number_to"
+        assert session.value(f"SELECT count(*) {outside}") == 0
+        assert session.value(f"SELECT count(*) FROM {name} WHERE estimated") == 2_000
+        released = session.rows("SELECT age, town, cost FROM out ORDER BY ALL")
+        joined = f"SELECT c.age, c.town, cost FROM {name} JOIN out_classes AS c USING (class_id) ORDER BY ALL"
+        assert session.rows(joined) == released
+    regions = {f"t{i}": f"region {i % 2}" for i in range(6)}
+    pairs = "SELECT DISTINCT e.town, c.town FROM out_estimated AS e JOIN out_classes AS c USING (class_id)"
+    for town, label in session.rows(pairs):
+        assert label in (town, regions.get(town), "*")
+
+
+def test_ordinary_questions_are_nearly_right(database: Database, session: Session, run: Run) -> None:
+    people(session, records=10_000)
+    run(database, LOCAL)
+    question = "SELECT avg(age), corr(age, cost), count(*) FILTER (age >= 65) FROM {}"
+    mean, relation, old = session.row(question.format("people"))
+    estimated = session.row(question.format("out_estimated"))
+    assert estimated[0] == pytest.approx(mean, rel=0.03)
+    assert estimated[1] == pytest.approx(relation, abs=0.03)
+    assert estimated[2] == pytest.approx(old, rel=0.1)
+
+
+def test_equal_releases_have_equal_estimates(database: Database, session: Session, run: Run) -> None:
+    people(session)
+    run(database, LOCAL)
+    first = session.rows("FROM out_estimated")
+    session.execute("CREATE OR REPLACE TABLE people AS FROM people ORDER BY hash(age, cost)")
+    again = replace(LOCAL.release, if_exists=IfExists.REPLACE)
+    run(database, replace(LOCAL, release=again, repeat_reason="a reason"))
+    assert session.rows("FROM out_estimated") == first
+
+
+@pytest.mark.parametrize("type_", once(["DECIMAL(6,2)", "TINYINT", "UHUGEINT", "DOUBLE", "FLOAT"]))
+def test_numbers_have_the_type_of_the_source(database: Database, session: Session, run: Run, type_: str) -> None:
+    people(session, type_)
+    run(database, POLICY)
+    assert session.described("FROM out_estimated")[0] == ("age", type_)
+
+
+@pytest.mark.parametrize("type_", once(["DATE", "TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMP_S", "TIMESTAMP_NS"]))
+def test_days_and_times(database: Database, session: Session, run: Run, type_: str) -> None:
+    people(session)
+    session.execute(
+        "CREATE OR REPLACE TABLE people AS SELECT ('2024-01-01 10:30:15'::TIMESTAMP + INTERVAL (age) DAY)::"
+        f"{type_} AS age, town, cost FROM people"
+    )
+    dates = replace(
+        POLICY.attributes[0],
+        hierarchy=Dates("2024-01-01", "2024-12-31", (DateUnit.MONTH, DateUnit.YEAR)),
+        minimum_level=1,
+    )
+    run(database, replace(POLICY, attributes=(dates, *POLICY.attributes[1:])))
+    (_, written), *_ = session.described("FROM out_estimated")
+    (_, source), *_ = session.described("FROM people")
+    assert written == source
+    months = "SELECT month(age::TIMESTAMP), count(*) FROM {} GROUP BY 1 ORDER BY 1"
+    if session.value("SELECT count(*) FROM out WHERE age = '2024'") == 0:
+        assert session.rows(months.format("out_estimated")) == session.rows(months.format("people"))
+
+
+def test_missing_values_and_columns_without_bounds(database: Database, session: Session, run: Run) -> None:
+    people(session)
+    session.execute("UPDATE people SET age = NULL WHERE cost < 100")
+    missing = session.value("SELECT count(*) FROM people WHERE age IS NULL")
+    erased = replace(POLICY.attributes[1], minimum_level=2)
+    run(database, replace(POLICY, attributes=(POLICY.attributes[0], erased, POLICY.attributes[2])))
+    assert session.value("SELECT count(*) FROM out_estimated WHERE age IS NULL") == missing
+    assert session.rows("SELECT DISTINCT town FROM out_estimated") == [("*",)]
+
+
+def test_a_number_that_is_erased_is_unknown(database: Database, session: Session, run: Run) -> None:
+    people(session)
+    top = replace(POLICY.attributes[0], minimum_level=3)
+    run(database, replace(POLICY, attributes=(top, *POLICY.attributes[1:])))
+    assert session.rows("SELECT DISTINCT age FROM out_estimated") == [(None,)]
+    assert session.described("FROM out_estimated")[0] == ("age", "BIGINT")
+
+
+def test_names_that_tables_of_their_own_might_use(database: Database, session: Session, run: Run) -> None:
+    people(session)
+    named = 'age, town AS "to""w\'n", cost AS place, 1 AS rowid'
+    session.execute(f"CREATE OR REPLACE TABLE people AS SELECT {named} FROM people")
+    own = ("age", "to\"w'n", "place")
+    attributes = tuple(replace(of, column=name) for of, name in zip(POLICY.attributes, own, strict=True))
+    rowid = AttributePolicy("rowid", Role.INSENSITIVE, acknowledged=True)
+    run(database, replace(POLICY, attributes=(*attributes, rowid)))
+    assert session.value("SELECT count(*) FROM out_estimated WHERE estimated") == 2_000
+
+
+def test_comments_and_columns_say_how_much_is_estimated(database: Database, session: Session, run: Run) -> None:
+    people(session)
+    run(database, LOCAL)
+    share, width = session.row("SELECT estimated_share, typical_width FROM out_columns WHERE column_name = 'age'")
+    assert 0 < share < 1
+    assert 5 <= width <= 20
+    comments = dict(
+        session.rows("SELECT column_name, comment FROM duckdb_columns() WHERE table_name = 'out_estimated'")
+    )
+    assert comments["age"] == f"{round(share * 100)} % of the rows are estimated, half of them within {width:g}."
+    assert comments["cost"] is None
+    (words,) = session.row("SELECT comment FROM duckdb_tables() WHERE table_name = 'out_estimated'")
+    assert "never look one up" in words
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    once(
+        [
+            "UPDATE out_estimated SET age = 99 WHERE age < 50",
+            "UPDATE out_estimated_3 SET age = NULL",
+            "UPDATE out_estimated SET town = 'region 0'",
+            "UPDATE out_estimated_5 SET cost = cost + 1",
+            "UPDATE out_estimated SET class_id = class_id + 1",
+            "UPDATE out_estimated SET estimated = FALSE",
+            "DELETE FROM out_estimated_2 WHERE rowid = (SELECT min(rowid) FROM out_estimated_2)",
+            "ALTER TABLE out_estimated_4 DROP COLUMN cost",
+        ]
+    ),
+)
+def test_the_verification_finds_what_is_wrong(
+    database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch, spoil: str
+) -> None:
+    people(session)
+    write = EstimatedTables.write
+
+    def spoiled(self: EstimatedTables, *targets: object) -> None:
+        write(self, *targets)  # type: ignore[arg-type]
+        self._session.execute(spoil)
+
+    monkeypatch.setattr(EstimatedTables, "write", spoiled)
+    with pytest.raises(InternalError, match="estimated"):
+        run(database, LOCAL)
+    assert not session.rows("SELECT 1 FROM duckdb_tables() WHERE table_name LIKE 'out%'")
+
+
+def test_refusals(database: Database, session: Session, run: Run) -> None:
+    def fields(**changes: object) -> list[str]:
+        return [fault.field for fault in validate_policy(replace(POLICY, **changes))]  # type: ignore[arg-type]
+
+    assert fields() == []
+    assert fields(release=replace(POLICY.release, label_columns=False)) == ["release.estimates"]
+    kept = {"suppressed_records": SuppressedRecords.BLANK, "marker_column": "suppressed"}
+    assert fields(**kept) == ["suppressed_records.handling"]
+    people(session)
+    session.execute("CREATE TABLE out_estimated_5 AS SELECT 1 AS a")
+    with pytest.raises(ConflictError, match="out_estimated_5"):
+        run(database, POLICY)
+    session.execute("DROP TABLE out_estimated_5; ALTER TABLE people RENAME cost TO estimated")
+    renamed = replace(POLICY.attributes[2], column="estimated")
+    with pytest.raises(InvalidError, match="estimated"):
+        run(database, replace(POLICY, attributes=(*POLICY.attributes[:2], renamed)))
