@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .PHONY: demo test test-all test-long test-dagster test-dbt test-spark lint bench bench-search bench-privacy bench-game bench-classification \
-	bench-microaggregation bench-local bench-differential-privacy bench-usefulness bench-report bench-operate bench-people bench-doors bench-sql bench-answers bench-scale bench-everyday bench-console statements journeys \
+	bench-microaggregation bench-local bench-differential-privacy bench-usefulness bench-report bench-operate bench-people bench-doors bench-sql bench-answers bench-scale bench-everyday bench-console recorded statements journeys \
 	campaign pages pictures protos reference site site-search house words clean
 # Two targets must not install into the same environment at once.
 .NOTPARALLEL:
@@ -125,6 +125,10 @@ bench-scale: $(VENV)/.dev
 AGAINST ?=
 bench-everyday: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.everyday --against "$(AGAINST)"
+
+# Digests of everything that is shown of results, after a change of it that is meant.
+recorded: $(VENV)/.dev
+	$(BIN)/python -m tests.recorded
 
 # Everyday jobs take as many statements as benchmarks/everyday/statements.json says.
 statements: $(VENV)/.dev
