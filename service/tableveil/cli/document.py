@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
+from google.protobuf import json_format
 
 from tableveil.cli.files import require_free, write_text
 from tableveil.cli.output import Output
-from tableveil.document import load_policy, to_document, to_yaml
+from tableveil.document import load_policy, to_yaml
 from tableveil.errors import InvalidError
 from tableveil.v1 import policy_pb2
 
@@ -30,7 +30,7 @@ def document() -> None:
 def convert(file: Path, syntax: str | None, output: Path | None, overwrite: bool) -> None:
     """Write the policy in FILE, which is YAML, JSON, or a statement CREATE ANONYMIZED in a .sql file, anew.
 
-    It means the same in each notation. Comments are lost.
+    It means the same in each notation. Comments are lost. JSON is as protobuf libraries of any language read it.
     """
     with Output(as_json=False).reporting():
         if output is not None:
@@ -74,7 +74,8 @@ def _written(policy: policy_pb2.Policy, syntax: str) -> str:
     if syntax == "yaml":
         return to_yaml(policy)
     if syntax == "json":
-        return json.dumps(to_document(policy), ensure_ascii=False, indent=2) + "\n"
+        # As clients of any language read it: with the full names of an enum's values.
+        return json_format.MessageToJson(policy, preserving_proto_field_name=True, ensure_ascii=False) + "\n"
     from tableveil.statements.render import create_statement
 
     return create_statement(policy) + "\n"
