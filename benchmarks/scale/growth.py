@@ -23,6 +23,8 @@ THREADS = 2
 
 MOST_TIMES = 6.0
 MOST_GROWTH = 1.5
+MOST_EXPOSURE = 0.3
+"""The share of the job without its search in which columns are judged that leave as they are."""
 SEARCHING = "searching"
 MOST_TIMES_WITHOUT_SEARCH = {1_000_000: 2.5, 10_000_000: 1.5, 100_000_000: 1.0}
 """By rows: how often the job without its search may take what the GROUP BY and the sorted write take."""
@@ -49,6 +51,11 @@ class _Size:
     def per_row(self, part: Part) -> float:
         """CPU microseconds."""
         return part.cpu / self.rows * 1e6
+
+    @property
+    def exposure(self) -> float:
+        """The share of the job without its search in which columns are judged that leave as they are."""
+        return self.job.exposure / (_all(self.job).cpu - self.job.parts[SEARCHING].cpu)
 
     @property
     def without_search(self) -> float:
@@ -110,6 +117,7 @@ def _wholes(found: Sequence[_Size]) -> Iterator[list[str]]:
         yield [f"job / ({GROUPED} + {write})", *(times(size.ratio(write)) for size in found)]
     without = f"the job without its search / ({GROUPED} + {SORTED})"
     yield [without, *(times(size.ratio_without_search) for size in found)]
+    yield ["exposure, of the job without its search", *(f"{size.exposure:.2f}" for size in found)]
     yield ["the job's seconds", *(f"{_all(size.job).seconds:,.0f}" for size in found)]
     yield ["the job's peak memory", *(f"{size.job.peak_memory / 2**30:.2f} GiB" for size in found)]
     yield ["longest time without progress, s", *(f"{size.job.longest_still:.1f}" for size in found)]
@@ -121,7 +129,8 @@ def _goals(found: Sequence[_Size]) -> str:
         f"Goals: at {last.rows:,} rows at most {times(MOST_TIMES)} of the {GROUPED} and the write beside it: "
         f"{verdict(last.ratio(WRITTEN) <= MOST_TIMES)} ({verdict(last.ratio(SORTED) <= MOST_TIMES)} if sorted); "
         f"cost per row, search apart, within {times(MOST_GROWTH)} of that at {found[0].rows:,} rows: "
-        f"{verdict(growths <= MOST_GROWTH)} ({times(growths)}).{''.join(_without_search(found))}"
+        f"{verdict(growths <= MOST_GROWTH)} ({times(growths)}).{''.join(_without_search(found))} "
+        f"Exposure at most {MOST_EXPOSURE} of it: {verdict(max(size.exposure for size in found) <= MOST_EXPOSURE)}."
     )
 
 

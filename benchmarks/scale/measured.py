@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from benchmarks.measured import peak_memory, searched
+from benchmarks.privacy.exposure import exposure_seconds
 from benchmarks.problems import UnusableError
 from benchmarks.scale.visits import TABLE, policy
 from benchmarks.service import TARGET, LocalService
@@ -35,12 +36,14 @@ class Part:
 class Measured:
     """The measurements of a process: its parts, its peak of resident memory in bytes, and facts.
 
-    `longest_still` is the longest time in seconds in which a watcher of the job saw nothing move.
+    `longest_still` is the longest time in seconds in which a watcher of the job saw nothing move. In so many CPU
+    seconds of `exposure`, columns were judged that leave as they are.
     """
 
     parts: Mapping[str, Part]
     peak_memory: int
     longest_still: float = 0.0
+    exposure: float = 0.0
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -105,7 +108,8 @@ def _job(service: LocalService) -> Measured:
             phase = job.phase.value.lower()
         stillness.saw((phase, job.progress, job.step))
 
-    run = service.run(policy(), watch)
+    with exposure_seconds() as exposure:
+        run = service.run(policy(), watch)
     clock.ended(phase)
     if run.release is None:
         sys.exit(f"the job failed: {run.failure}")
@@ -119,7 +123,7 @@ def _job(service: LocalService) -> Measured:
         "counted by": release.proof.counter,
         "counting": release.proof.counting,
     }
-    return Measured(clock.parts, peak_memory(), stillness.longest(), facts)
+    return Measured(clock.parts, peak_memory(), stillness.longest(), sum(exposure.values()), facts)
 
 
 def _beside(service: LocalService) -> Measured:

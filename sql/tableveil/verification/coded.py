@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -41,16 +41,16 @@ class Records:
     """The source's records, each of which occurs some `times`.
 
     `classes` has their place among those of `HeldRows`, -1 if it is none of these. They have own values, whose labels
-    are `labels` by code, what is hidden least `finer`, and values of the columns. `people` numbers whose they are, if
-    some have several. `numbers` has those of `x<j>` and `y<i>`, NaN where there is none,
-    and `order` is one of their own, in which no class comes first.
+    are `labels` by code, and what is hidden least `finer`, and values of the columns. `people` numbers whose they are,
+    if some have several. `numbers` has those of `x<j>` and `y<i>`, NaN where there is none, and `order` is one of
+    their own, in which no class comes first.
     """
 
     classes: Codes
     times: Codes
     own: tuple[Hashed, ...]
     labels: tuple[Codes, ...]
-    finer: tuple[Hashed, ...]
+    finer: tuple[Codes, ...]
     values: tuple[Hashed, ...]
     people: Codes | None
     numbers: Mapping[str, NDArray[np.float64]]
@@ -92,41 +92,38 @@ class HeldRows:
 
 
 def read_rows(
-    session: Session, of: tuple[str, str], identifiers: int, columns: int, *, numbers: bool, people: bool = False
+    session: Session, of: tuple[str, str, str], identifiers: int, columns: int, *, numbers: bool, people: bool = False
 ) -> tuple[Records, HeldRows]:
-    """Reads the queries `of` records and of released rows, without rows if that is empty.
+    """Reads the queries `of` records, of their own values, and of released rows, without rows if that is empty.
 
     `numbers` if the records have them, and `people` if these say whose they are.
     """
     own, values = [f"o{j}" for j in range(identifiers)], [f"v{i}" for i in range(columns)]
-    labels, finer = [f"l{j}" for j in range(identifiers)], [f"g{j}" for j in range(identifiers)]
-    number_columns = [
-        f"{letter}{at}" for letter, many in (("x", identifiers), ("y", columns)) for at in range(many) if numbers
-    ]
-    mixed = ", ".join((*(f"o{j}, l{j}" for j in range(identifiers)), *values))
-    shown = "".join(f", coalesce({name}, 'nan'::DOUBLE) AS {name}" for name in number_columns)
-    whose = ", w" if people else ""
-    read = session.arrays(
-        f"SELECT class, n, {', '.join((*own, *labels, *finer, *values))}{whose}{shown}, hash({mixed}) AS mixed "
-        f"FROM ({of[0]})"
-    )
+    columns_of_numbers = [f"y{i}" for i in range(columns) if numbers]
+    shown = "".join(f", coalesce({name}, 'nan'::DOUBLE) AS {name}" for name in columns_of_numbers)
+    whose, hashes = ", w" if people else "", ", ".join((*own, *values))
+    read = session.arrays(f"SELECT class, n, {hashes}{whose}{shown}, hash({hashes}) AS mixed FROM ({of[0]})")
     of_values = tuple(_hashed(read[name]) for name in values)
     nothing = {name: np.zeros(0, np.int64) for name in ("class", "n")} | {v: np.zeros(0, np.uint64) for v in values}
-    arrays = session.arrays(f"SELECT class, n, {', '.join(values)} FROM ({of[1]})") if of[1] else nothing
+    arrays = session.arrays(f"SELECT class, n, {', '.join(values)} FROM ({of[2]})") if of[2] else nothing
     held = held_rows(arrays, of_values)
     of_own = tuple(_hashed(read[name]) for name in own)
     place = np.minimum(np.searchsorted(held.numbers, read["class"]), max(len(held.numbers) - 1, 0))
     there = held.numbers[place] == read["class"] if len(held.numbers) else np.zeros(len(place), np.bool_)
+    details = list(_details(session.arrays(f"{of[1]} ORDER BY j, o"), of_own))
+    of_records = {name: read[name] for name in columns_of_numbers}
+    if numbers:
+        of_records |= {f"x{j}": details[j]["x"][of_own[j].code] for j in range(identifiers)}
     records = Records(
         np.where(there, place, -1),
         read["n"].astype(np.int64),
         of_own,
-        tuple(_labels(hashed, read[label]) for hashed, label in zip(of_own, labels, strict=True)),
-        tuple(_hashed(read[name]) for name in finer),
+        tuple(_ranks(each["l"]) for each in details),
+        tuple(_ranks(each["g"]) for each in details),
         of_values,
         _hashed(read["w"]).code if people else None,
-        {name: read[name] for name in number_columns},
-        np.argsort(read["mixed"], kind="stable"),
+        of_records,
+        np.argsort(read["mixed"]),
     )
     return records, held
 
@@ -165,8 +162,14 @@ def _hashed(hashes: NDArray[Any]) -> Hashed:
     return Hashed(encoded.indices.to_numpy().astype(np.int64), encoded.dictionary.to_numpy())
 
 
-def _labels(own: Hashed, label: NDArray[Any]) -> Codes:
-    of_own = np.empty(own.number, label.dtype)
-    of_own[own.code] = label
-    codes: Codes = np.unique(of_own, return_inverse=True)[1].astype(np.int64)
+def _details(read: Mapping[str, NDArray[Any]], own: Sequence[Hashed]) -> Iterator[dict[str, NDArray[Any]]]:
+    """The details of each quasi-identifier's own values, by code; they are read in the order of hashes."""
+    for j, hashed in enumerate(own):
+        here = slice(*np.searchsorted(read["j"], [j, j + 1]))
+        place = np.searchsorted(read["o"][here], hashed.hashes)
+        yield {name: read[name][here][place] for name in "lgx"}
+
+
+def _ranks(hashes: NDArray[Any]) -> Codes:
+    codes: Codes = np.unique(hashes, return_inverse=True)[1].astype(np.int64)
     return codes

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.risk.unchanged import EVIDENCE, SHARED, TELLING
-from tableveil.verification.coded import Codes, HeldRows, Records, spans, tally
+from tableveil.verification.coded import Codes, Hashed, HeldRows, Records, spans, tally
 
 Flags = NDArray[np.bool_]
 
@@ -61,13 +61,11 @@ def least_of_one(
 
     None as well if that takes too many comparisons. `held_by` gives the rows of some classes with their people.
     """
-    compared, k = _compared(records, held, j, limits), limits.k
+    columns = [column for i in range(limits.columns) if (column := _Column(records, j, i)).telling()]
+    compared, k = _compared(records, held, j, limits) if columns else None, limits.k
     if compared is None:
         return None
     classes, owns = compared
-    columns = [column for i in range(limits.columns) if (column := _Column(records, j, i)).telling()]
-    if not columns:
-        return None
     # A row may be outside by several columns: at least the others are left.
     rows = np.bincount(held.classes, weights=held.rows, minlength=len(held.numbers)).astype(np.int64)[classes]
     for column in columns:
@@ -93,8 +91,9 @@ def follows(records: Records, j: int, i: int) -> bool:
 
 def share_among_few(records: Records, held: HeldRows, j: int, i: int, limits: LeftLimits) -> float:
     """The share of the people of whose class a quasi-identifier's values leave fewer than k rows by a column alone."""
-    compared, column = _compared(records, held, j, limits), _Column(records, j, i)
-    if compared is None or not column.telling():
+    column = _Column(records, j, i)
+    compared = _compared(records, held, j, limits) if column.telling() else None
+    if compared is None:
         return 0.0
     classes, owns = compared
     rows = np.bincount(held.classes, weights=held.rows, minlength=len(held.numbers)).astype(np.int64)[classes]
@@ -216,9 +215,10 @@ def _fitting(held: HeldRows, columns: Sequence[_Column], classes: Codes, owns: C
 
 def determines(records: Records, j: int, i: int) -> bool:
     """Whether people with one value of a column agree in what a label hides of a quasi-identifier, beyond doubt."""
-    group, value = records.finer[j], records.values[i]
+    own, value = records.own[j], records.values[i]
+    group = Hashed(records.finer[j][own.code], np.unique(records.finer[j]))
     label = np.zeros(group.number, np.int64)
-    label[group.code] = records.labels[j][records.own[j].code]
+    label[records.finer[j]] = records.labels[j]
     if records.people is None:
         # No more can agree than the largest group has.
         most = np.bincount(group.code, weights=records.times).max(initial=1)

@@ -38,6 +38,9 @@ WHOLE = 0.6
 
 POOL = -1
 
+_EXACT = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "DOUBLE")
+"""Types whose numbers are those of their texts, which are found in longer time."""
+
 
 def check_unchanged(judged: Judged, *, own_levels: bool = False) -> list[str]:
     """Whether unacknowledged columns determine nothing, and leave k rows: a sensitive one for most people at least.
@@ -58,9 +61,12 @@ def check_unchanged(judged: Judged, *, own_levels: bool = False) -> list[str]:
     parts = 1 + (judged.source_records - 1) // MOST_CODED
     # More records are not looked at for numbers, which take a third of the time to stage.
     numbers = not rows.traits.collects and parts == 1 and bool(insensitive)
-    records = _records(rows, names, written, pooled=pooled, own_levels=own_levels, numbers=numbers)
-    records_query = f"{records} LIMIT {MOST_CODED}"
-    queries = records_query, _held(rows, names, judged.marker, written, parts) if insensitive else ""
+    records, own_values = _records(rows, names, written, pooled=pooled, own_levels=own_levels, numbers=numbers)
+    queries = (
+        f"{records} LIMIT {MOST_CODED}",
+        own_values,
+        _held(rows, names, judged.marker, written, parts) if insensitive else "",
+    )
     coded = read_rows(session, queries, len(written.labels), len(names), numbers=numbers, people=bool(written.person))
     determined = [names[i] for i, _ in enumerate(names) if any(determines(coded[0], j, i) for j in hiding)]
     problems = [f"{len(determined)} columns determine what labels hide"] if determined else []
@@ -69,7 +75,7 @@ def check_unchanged(judged: Judged, *, own_levels: bool = False) -> list[str]:
     sensitive = range(len(insensitive), len(names)) if policy.k is not None else ()
     following = [(j, i) for i in sensitive for j in hiding if follows(coded[0], j, i)]
     if following and not insensitive:
-        queries = records_query, _held(rows, names, judged.marker, written, parts)
+        queries = *queries[:2], _held(rows, names, judged.marker, written, parts)
         coded = read_rows(session, queries, len(written.labels), len(names), numbers=False, people=bool(written.person))
     limits = LeftLimits(policy.k or 0, 1, MOST_COMPARED, AT_ONCE)
     whole = {i for j, i in following if share_among_few(*coded, j, i, limits) >= WHOLE}
@@ -117,11 +123,12 @@ def _few_left(
 
 def _records(
     rows: WarehouseSession, names: list[str], written: Written, *, pooled: bool, own_levels: bool, numbers: bool
-) -> str:
-    """The source's records: their `class`, own values `o<j>` under labels `l<j>`, and values `v<i>` of the columns.
+) -> tuple[str, str]:
+    """Queries of the source's records: their `class`, own values `o<j>`, and values `v<i>` of the columns.
 
-    `n` is how often one occurs. With `numbers`, `x<j>` and `y<i>` are those of own values and values, NULL where they
-    have none.
+    `n` is how often one occurs. The other query has for each `j` the different own values `o`, their labels `l`, what
+    is least finely hidden `g`, and their numbers `x`. With `numbers`, `y<i>` are those of values. Numbers are NULL
+    where there is none.
     """
     keys = range(len(written.labels))
     # Equal values of other types, such as ENUM members and texts, have other hashes.
@@ -140,25 +147,25 @@ def _records(
         "unchanged_source",
         f"SELECT {', '.join(own_and_values)}, {counted} AS n FROM {written.source_rows} AS source{grouped}",
     )
-    joins, selected, withheld = [], [], ["FALSE"]
+    joins, selected, withheld, details = [], [], ["FALSE"], []
     for j, label_table in enumerate(written.labels):
-        own = f"p.k{j}"
+        own, join = f"p.k{j}", ""
         if label_table.level or own_levels:
-            joins.append(f"LEFT JOIN {quoted(label_table.table)} AS d{j} ON d{j}.value IS NOT DISTINCT FROM {own}")
+            join = f"LEFT JOIN {quoted(label_table.table)} AS d{j} ON d{j}.value IS NOT DISTINCT FROM {own}"
+            joins.append(join)
         label = _label(j, label_table, written)
         # Levels of its own hide more of some records than of others.
         below = label_table.level - 1 if label_table.level and not own_levels else 0
         finer = written.label(label_table, below, f"d{j}") if below else own
-        selected += [
-            f"hash({own}) AS o{j}",
-            f"{'0::UBIGINT' if pooled else f'hash({label})'} AS l{j}",
-            f"hash({finer}) AS g{j}",
-            f"{label} AS q{j}",
-        ]
+        selected += [f"hash({own}) AS o{j}", f"{label} AS q{j}"]
+        number = _number(own, types[label_table.column]) if numbers else "NULL"
+        details.append(
+            f"SELECT {j} AS j, hash({own}) AS o, {'0::UBIGINT' if pooled else f'hash({label})'} AS l, "
+            f"hash({finer}) AS g, coalesce({number}, 'nan'::DOUBLE) AS x "
+            f"FROM (SELECT DISTINCT k{j} FROM {source}) AS p {join}"
+        )
         if label_table.withholds:
             withheld.append(f"{own} IS NULL")
-        if numbers:
-            selected.append(f"{_number(own, types[label_table.column])} AS x{j}")
     selected += [*(f"p.v{i}" for i in range(len(names))), *(["p.w"] if written.person else [])]
     selected += [f"p.y{i}" for i in range(len(names)) if numbers]
     if not own_levels:
@@ -170,14 +177,15 @@ def _records(
         joins.append(f"LEFT JOIN temp.main.{OWN_LEVELS} AS o ON {chosen}")
         selected += [f"m{j}.ids[o.l{labels.position}] AS i{j}" for j, labels in enumerate(written.labels)]
     query = f"SELECT {', '.join(selected)}, {' OR '.join(withheld)} AS withheld, p.n FROM {source} AS p"
-    kept = ", ".join(f"s.{part}{j}" for j in keys for part in "olg") + (", s.w" if written.person else "")
+    kept = ", ".join(f"s.o{j}" for j in keys) + (", s.w" if written.person else "")
     values = "".join(f", s.v{i}" for i in range(len(names)))
     if numbers:
-        values += "".join((*(f", s.x{j}" for j in keys), *(f", s.y{i}" for i in range(len(names)))))
-    return (
+        values += "".join(f", s.y{i}" for i in range(len(names)))
+    records = (
         f"SELECT coalesce(c.class, {POOL}) AS class, s.n, {kept}{values} FROM ({query} {' '.join(joins)}) AS s "
         f"LEFT JOIN {classes} AS c ON NOT c.pool AND NOT s.withheld AND {' AND '.join(same)}"
     )
+    return records, " UNION ALL ".join(details)
 
 
 def _value(name: str, of: str, written: Written) -> str:
@@ -194,7 +202,8 @@ def _number(of: str, type_: str) -> str:
             if type_ in ("TIMESTAMP_S", "TIMESTAMP_MS")
             else f"epoch({of}) / 86400.0"
         )
-    return f"TRY_CAST({of}::VARCHAR AS DOUBLE)"
+    # A FLOAT is as near to its text as a DOUBLE is.
+    return f"{of}::DOUBLE" if type_ in _EXACT else f"TRY_CAST({of}::VARCHAR AS DOUBLE)"
 
 
 def _label(j: int, labels: Labels, written: Written) -> str:

@@ -19,6 +19,10 @@ DENSE, SPARSE = 1 << 14, 4
 """Up to so many possible keys, or so many times as many as rows, are counted in one array; more are sorted."""
 
 
+FEW = 8
+"""All numbers are mixed if there are at most so many times as many as are chosen."""
+
+
 @dataclass(frozen=True, eq=False)
 class ValuePairs:
     """The pairs of an `own` value and a `value` that occur, in this order, each with its number of `records`.
@@ -131,6 +135,13 @@ def spread(first: Codes, sizes: Codes) -> tuple[Codes, Codes]:
     groups = np.repeat(np.arange(len(sizes)), sizes)
     before = np.cumsum(sizes) - sizes
     return np.arange(len(groups)) - before[groups] + first[groups], groups
+
+
+def sampled(seed: int, numbers: Codes, most: int) -> Codes:
+    """So many of the numbers at most, in an order of their own: in the rows, no class comes before the others."""
+    random = np.random.default_rng(seed)
+    # To choose a few of many is faster than to mix all, but not the same.
+    return random.permutation(numbers)[:most] if len(numbers) <= FEW * most else random.choice(numbers, most, False)
 
 
 # --- evidence -------------------------------------------------------------------------------------------------------

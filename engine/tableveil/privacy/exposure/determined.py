@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.privacy.exposure.cells import Codes, ValuePairs, counted, ranked, telling, totals
+from tableveil.privacy.exposure.cells import Codes, ValuePairs, counted, ranked, sampled, telling, totals
 from tableveil.risk.unchanged import RIGHT, SHARED
 
 LOOKED_AT = 1 << 16
@@ -155,16 +155,21 @@ def _ranked_texts(texts: Sequence[str]) -> Codes:
 
 
 def determined_by(
-    read: ValueReadings, value: Codes, seen: Sequence[Seen | None], hidden: Sequence[Hidden], groups: Sequence[Codes]
+    read: ValueReadings,
+    value: Codes,
+    one_each: Codes,
+    seen: Sequence[Seen | None],
+    hidden: Sequence[Hidden],
+    groups: Sequence[Codes],
 ) -> list[Agreement | None]:
     """How a column tells of each quasi-identifier.
 
-    `seen` has the values with which all people are seen. In the rows here, one of each person, `value` has the codes
-    of a column, and `groups` what is hidden.
+    `seen` has the values with which all people are seen. In the rows here, of which `one_each` are one of each person,
+    `value` has the codes of a column, and `groups` what is hidden.
     """
     found = [agree_where_equal(each, of) for each, of in zip(seen, hidden, strict=True)]
     # Rows are in an order of their own: those with equal values would follow it.
-    at = np.random.default_rng(6).permutation(np.flatnonzero(read.there[value]))[:LOOKED_AT]
+    at = sampled(6, one_each[read.there[value[one_each]]], LOOKED_AT)
     if all(found) or not len(at):
         return found
     for order in orders_of(read):

@@ -15,7 +15,7 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.privacy.exposure.cells import Codes, Flags, totals
+from tableveil.privacy.exposure.cells import Codes, Flags, sampled, totals
 from tableveil.privacy.exposure.rows import ClassRows
 from tableveil.risk.unchanged import ACCIDENT, LEAST_RECORDS, MOST_ADDED, RIGHT, TELLING, WIDEST, WRONG
 
@@ -135,10 +135,10 @@ class Formulas:
         there = np.flatnonzero(np.isfinite(value))
         if len(there) < LEAST_RECORDS or len(np.unique(value[there])) < 2:
             return []
-        order, formulas = np.random.default_rng(3).permutation(there), []
+        order, formulas = sampled(3, there, TRIED), []
         with np.errstate(all="ignore"):
             for knows, calculated in self._passing(order[:FIRST_TRIED], value):
-                formula = fitted(value, calculated(self._numbers), order[:TRIED], knows)
+                formula = fitted(value, calculated(self._numbers), order, knows)
                 formulas += [formula] if formula is not None else []
         return sorted(formulas, key=lambda formula: formula.chance)[:CLOSEST]
 

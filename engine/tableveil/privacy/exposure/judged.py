@@ -222,8 +222,8 @@ def _determined(
     else:
         there = values.there[value]
         seen = [seen_of_people(value[there], table.own[j].groups[there], people[there]) for j in own]
-    groups = [table.own[j].groups[table.one_each] for j in own]
-    return determined_by(values, value[table.one_each], seen, list(own.values()), groups)
+    groups = [table.own[j].groups for j in own]
+    return determined_by(values, value, table.one_each, seen, list(own.values()), groups)
 
 
 def _near(positions: NDArray[np.float64]) -> Codes:

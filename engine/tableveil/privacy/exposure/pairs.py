@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.privacy.exposure.cells import Codes, Flags, counted, ranked
+from tableveil.privacy.exposure.cells import Codes, Flags, counted, ranked, sampled
 from tableveil.privacy.exposure.fits import Fits, fits_of
 from tableveil.privacy.exposure.formulas import Reading
 from tableveil.privacy.exposure.rows import HeldValues
@@ -44,8 +44,7 @@ class PairEvidence:
 
     def __init__(self, columns: Sequence[HeldValues], of_people: Codes) -> None:
         self._columns, self._of_people = columns, of_people
-        chosen = np.random.default_rng(1).permutation(len(of_people))[:SAMPLED]
-        self.sample = of_people[np.sort(chosen)]
+        self.sample = of_people[np.sort(sampled(1, np.arange(len(of_people)), SAMPLED))]
         self._values = np.stack([held.value[self.sample] for held in columns]).astype(np.int32)
 
     def close(self, own: Codes, strata: Sequence[Codes]) -> list[int]:
@@ -80,17 +79,20 @@ def telling_pairs(identifiers: Sequence[OwnColumn], evidence: PairEvidence) -> I
         a, b = identifiers[one], identifiers[other]
         if not (a.hidden or b.hidden):
             continue
-        # With each of the two, and with the other's label, unless that is all of it.
-        label_a, label_b = (each.label[each.codes] if each.hidden else np.zeros_like(each.codes) for each in (a, b))
-        parts = [(a.codes, label_b), (label_a, b.codes)]
-        strata = [ranked(*(part[sample] for part in both))[0] for both in parts]
-        close = evidence.close(ranked(a.codes[sample], b.codes[sample])[0], strata)
+        close = evidence.close(*_own_and_strata(a, b, sample))
         if close:
-            own, groups = ranked(a.codes, b.codes)[0], [ranked(*both)[0] for both in parts]
+            own, strata = _own_and_strata(a, b, slice(None))
             for i in close:
-                fits = evidence.fits(i, own, groups)
+                fits = evidence.fits(i, own, strata)
                 if fits is not None:
                     yield frozenset([one, other]), i, own, fits
+
+
+def _own_and_strata(a: OwnColumn, b: OwnColumn, rows: Codes | slice) -> tuple[Codes, list[Codes]]:
+    """Numbers of the rows' pairs of own values, and of each with the other's label, unless that is all of it."""
+    own = [each.codes[rows] for each in (a, b)]
+    label = [each.label[of] if each.hidden else np.zeros_like(of) for each, of in zip((a, b), own, strict=True)]
+    return ranked(*own)[0], [ranked(own[0], label[1])[0], ranked(label[0], own[1])[0]]
 
 
 def telling_differences(
@@ -102,14 +104,13 @@ def telling_differences(
         a, b = identifiers[one.of], identifiers[other.of]
         if one.of == other.of or not (a.hidden or b.hidden):
             continue
-        labels = (a.label[a.codes], b.label[b.codes])
-        stratum = ranked(*(label[sample] for label in labels))[0]
+        stratum = ranked(*(each.label[each.codes[sample]] for each in (a, b)))[0]
         difference = one.numbers[sample] - other.numbers[sample]
         ends = _ends(difference)
         close = evidence.close(ranked(stratum, np.searchsorted(ends, difference, side="right"))[0], [stratum])
         if close:
             near = np.searchsorted(ends, one.numbers - other.numbers, side="right")
-            strata = ranked(*labels)[0]
+            strata = ranked(*(each.label[each.codes] for each in (a, b)))[0]
             own = ranked(strata, near)[0]
             for i in close:
                 fits = evidence.fits(i, own, [strata])

@@ -11,6 +11,7 @@ from itertools import product
 
 import numpy as np
 
+from tableveil.privacy.exposure.cells import sampled
 from tableveil.privacy.exposure.formulas import Formula, Numbers
 from tableveil.risk.unchanged import LEAST_RECORDS, MOST_ADDED, PIECES, RIGHT, TELLING
 
@@ -70,7 +71,7 @@ def _places(values: Sequence[str], pieces: Iterable[set[str]], without: float, *
 
 def _some(rows: int, most: int) -> list[int]:
     """Rows in an order of their own, in which no class comes before the others."""
-    chosen: list[int] = np.random.default_rng(4).permutation(rows)[:most].tolist()
+    chosen: list[int] = sampled(4, np.arange(rows), most).tolist()
     return chosen
 
 

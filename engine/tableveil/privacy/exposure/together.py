@@ -11,7 +11,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from tableveil.privacy.exposure.cells import Codes
+from tableveil.privacy.exposure.cells import Codes, sampled
 from tableveil.privacy.exposure.formulas import (
     CLOSEST,
     FIRST_TRIED,
@@ -46,7 +46,7 @@ def formulas_of_columns(
     if not readings:
         return
     own = np.stack([reading.numbers for reading in readings])
-    looked_at = np.random.default_rng(5).permutation(own.shape[1])[:LOOKED_AT]
+    looked_at = sampled(5, np.arange(own.shape[1]), LOOKED_AT)
     with np.errstate(all="ignore"):
         for i, j in combinations(range(len(columns)), 2):
             pairs = [
