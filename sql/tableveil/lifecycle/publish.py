@@ -31,6 +31,7 @@ from tableveil.lifecycle.swap import complete, complete_all, discard, staged
 from tableveil.policy import JobPart, ReleaseTarget
 from tableveil.release import write
 from tableveil.release.classes_of_people import people_with_classes
+from tableveil.release.estimated_matches import MatchedEstimates
 from tableveil.release.lost_groups import lost_groups
 from tableveil.release.marks import marks
 from tableveil.release.objects import drop_replaced, public, write_distributions, write_objects, written_objects
@@ -346,7 +347,7 @@ def _written(
         joint = joint_findings(session, RepeatingRelease.planned(plan), repeated, number)
     evidence = planned.evidence.with_more(
         first=joint.warnings,
-        warnings=(*measured.warnings, *single, *lost_groups(session, plan)),
+        warnings=(*measured.warnings, *single, *lost_groups(session, plan), *_matching(made.matches, known_as)),
         guarantees=joint.guarantees,
         exposures=measured.exposures,
         joint=joint.joint,
@@ -364,6 +365,16 @@ def _written(
     known_by = marks(session, plan.policy.release.schema, [item.name for item in made.objects])
     objects = tuple(replace(item, mark=known_by[item.name]) for item in made.objects)
     return release_of(session, plan, evidence, number, objects, made.risk, made.distinct), made.sizes, joint.safe
+
+
+def _matching(matches: MatchedEstimates | None, target: ReleaseTarget) -> Iterator[str]:
+    """The note of how often a person's match in the estimated table is right, if anybody has one."""
+    if matches is not None and matches.number:
+        right, by_class = (f"{round(100 * share)} %" for share in (matches.right, matches.by_class))
+        yield note(
+            f"A person's match in {target.estimated_name} is right in {right} of {matches.number:,} cases in which one "
+            f"row has the person's values; a row of the class by chance, in {by_class}."
+        )
 
 
 @contextmanager

@@ -124,8 +124,17 @@ class _Plain:
 class EstimatedTables:
     """The estimated tables of a release whose rows, classes and labels are written."""
 
-    def __init__(self, session: Session, plan: ReleasePlan, rows: exp.Table, classes: exp.Table, id_: str) -> None:
-        """`rows` is a table, `id_` the column of `classes` that numbers them."""
+    def __init__(
+        self,
+        session: Session,
+        plan: ReleasePlan,
+        rows: exp.Table,
+        classes: exp.Table,
+        id_: str,
+        kept: frozenset[str] = frozenset(),
+    ) -> None:
+        """`rows` is a table, `id_` the column of `classes` that numbers them; columns that are `kept` keep labels."""
+        self._kept = kept
         self._session, self._plan, self._rows, self._classes, self._id = session, plan, rows, classes, id_
         self._labels = table(plan.policy.release.labels_name, plan.policy.release.schema, plan.source.reference.catalog)
 
@@ -140,14 +149,26 @@ class EstimatedTables:
                 columns.append(_Plain(released))
                 continue
             own = tuple(labels[of.name])
-            numbers = None
+            numbers, texts = None, None
+            if of.name in self._kept:
+                columns.append(_Labelled(of, own, None, None))
+                continue
             if of.bounds is not None and of.of.kind in _NUMBERS:
                 numbers = estimated_numbers(of.of, of.bounds, own)
-            texts = None
             if numbers is None and of.of.kind is ValueKind.TEXT and of.name in dictionaries:
                 texts = self._text_labels(dictionaries[of.name], own)
             columns.append(_Labelled(of, own, numbers, texts))
         return columns
+
+    @property
+    def estimated(self) -> frozenset[str]:
+        """The columns that have estimates."""
+        return frozenset(of.name for of in self.told if of.estimates)
+
+    def keeping(self, name: str) -> EstimatedTables:
+        """The tables in which one more column keeps its labels."""
+        kept = self._kept | {name}
+        return EstimatedTables(self._session, self._plan, self._rows, self._classes, self._id, kept)
 
     @property
     def told(self) -> list[EstimatedColumn]:

@@ -14,6 +14,7 @@ from tableveil.policy import ReleaseKind, ReleaseTarget
 from tableveil.release import about, labels, write
 from tableveil.release.columns import LabelledColumn
 from tableveil.release.distributions import stage_labels, write_distribution
+from tableveil.release.estimated_matches import EstimatedMatches, MatchedEstimates
 from tableveil.release.estimates import EstimatedColumn, EstimatedTables
 from tableveil.release.label_columns import CLASS_ID, LabelColumns
 from tableveil.release.plan import ReleasePlan
@@ -28,13 +29,14 @@ from tableveil.verification.written import CompanionColumns, Labels, Written, Wr
 class WrittenObjects:
     """The public objects of a release; the sizes of its classes, and their risks.
 
-    `distinct` says how many different labels each quasi-identifier has.
+    `distinct` says how many different labels each quasi-identifier has, `matches` how people match estimates.
     """
 
     objects: tuple[ReleaseObject, ...]
     sizes: ClassSizes
     risk: ProsecutorRisk
     distinct: Mapping[str, int]
+    matches: MatchedEstimates | None = None
 
 
 def write_objects(
@@ -65,10 +67,12 @@ def write_objects(
         ReleaseObject(target.risk_histogram_name, ObjectKind.RISK_HISTOGRAM, len(sizes.sizes)),
     ]
     labelled: Mapping[str, int] = {}
+    matches = None
     if target.label_columns:
-        labelled, explanations = _write_explanations(session, plan, number, risk.classes, known_as or target)
+        labelled, explanations, matches = _write_explanations(session, plan, number, risk.classes, known_as or target)
         objects += explanations
-    return WrittenObjects(tuple(objects), sizes, risk, write.distinct_labels(session, plan, classes, labelled))
+    distinct = write.distinct_labels(session, plan, classes, labelled)
+    return WrittenObjects(tuple(objects), sizes, risk, distinct, matches)
 
 
 def write_distributions(session: Session, plan: ReleasePlan, number: int) -> None:
@@ -79,32 +83,55 @@ def write_distributions(session: Session, plan: ReleasePlan, number: int) -> Non
 
 def _write_explanations(
     session: WarehouseSession, plan: ReleasePlan, number: int, classes: int, known_as: ReleaseTarget
-) -> tuple[Mapping[str, int], list[ReleaseObject]]:
-    """Writes the tables that explain the others; returns how many labels the columns have, and the tables."""
+) -> tuple[Mapping[str, int], list[ReleaseObject], MatchedEstimates | None]:
+    """Writes the tables that explain the others; returns how many labels the columns have, and the tables.
+
+    The last is how people match estimates, if there are some.
+    """
     target = plan.policy.release
     labelled = labels.write_labels(session, plan, public(plan, target.labels_name))
-    estimated = _write_estimates(session.embedded, plan, number) if target.estimates else []
+    estimated, matches = _write_estimates(session.embedded, plan, number) if target.estimates else ([], None)
     columns = about.write_columns(session, plan, public(plan, target.columns_name), estimated)
     about_rows = about.write_about(session, plan, number, classes, known_as, public(plan, target.about_name))
     if session.traits.comments:
         about.comment(session.embedded, plan, known_as, estimated)
     spread = target.spread_names if target.estimates else ()
-    return labelled, [
-        ReleaseObject(target.columns_name, ObjectKind.COLUMNS, columns),
-        ReleaseObject(target.labels_name, ObjectKind.LABELS, sum(labelled.values())),
-        ReleaseObject(target.about_name, ObjectKind.ABOUT, about_rows),
-        *(ReleaseObject(target.estimated_name, ObjectKind.ESTIMATED, plan.kept_records) for _ in spread[:1]),
-        *(ReleaseObject(name, ObjectKind.SPREAD, plan.kept_records) for name in spread),
-    ]
+    return (
+        labelled,
+        [
+            ReleaseObject(target.columns_name, ObjectKind.COLUMNS, columns),
+            ReleaseObject(target.labels_name, ObjectKind.LABELS, sum(labelled.values())),
+            ReleaseObject(target.about_name, ObjectKind.ABOUT, about_rows),
+            *(ReleaseObject(target.estimated_name, ObjectKind.ESTIMATED, plan.kept_records) for _ in spread[:1]),
+            *(ReleaseObject(name, ObjectKind.SPREAD, plan.kept_records) for name in spread),
+        ],
+        matches,
+    )
 
 
-def _write_estimates(session: Session, plan: ReleasePlan, number: int) -> list[EstimatedColumn]:
-    """Writes the estimated tables, and returns the columns that they have of the source."""
+def _write_estimates(
+    session: Session, plan: ReleasePlan, number: int
+) -> tuple[list[EstimatedColumn], MatchedEstimates | None]:
+    """Writes the estimated tables, and returns the columns that they have of the source, and how people match them.
+
+    Columns whose estimates would find people too often keep their labels. Clusters are not told apart by labels.
+    """
     target = plan.policy.release
     rows = snapshot(number) if target.kind is ReleaseKind.VIEW else public(plan, target.name)
-    tables = EstimatedTables(session, plan, rows, public(plan, target.classes_name), write.class_columns(plan).id)
-    tables.write([public(plan, name) for name in (target.estimated_name, *target.spread_names)])
-    return tables.told
+    classes, id_ = public(plan, target.classes_name), write.class_columns(plan).id
+    targets = [public(plan, name) for name in (target.estimated_name, *target.spread_names)]
+    tables = EstimatedTables(session, plan, rows, classes, id_)
+    tables.write(targets)
+    found = None
+    if plan.recoding.by is None and not plan.aggregated_columns:
+        with EstimatedMatches(session, plan, classes, id_) as matches:
+            while (found := matches.count(targets[0], tables.estimated)).lifted:
+                kept = matches.lifting(targets[0], tables.estimated)
+                for one in targets:
+                    session.execute(drop("TABLE", one))
+                tables = tables.keeping(kept)
+                tables.write(targets)
+    return tables.told, found
 
 
 def written_objects(session: WarehouseSession, plan: ReleasePlan, number: int) -> Written:

@@ -208,6 +208,23 @@ def test_the_verification_finds_what_is_wrong(
     assert not session.rows("SELECT 1 FROM duckdb_tables() WHERE table_name LIKE 'out%'")
 
 
+def test_a_column_that_an_unchanged_one_gives_away_keeps_its_labels(
+    database: Database, session: Session, run: Run
+) -> None:
+    people(session)
+    bands = replace(POLICY.attributes[0], minimum_level=2, maximum_level=2)
+    policy = replace(POLICY, attributes=(bands, *POLICY.attributes[1:]))
+    right = run(database, policy)
+    assert any("match in out_estimated is right in" in warning for warning in right.warnings)
+    assert session.described("FROM out_estimated")[0] == ("age", "BIGINT")
+    session.execute("UPDATE people SET cost = age + random() / 100")
+    run(database, replace(policy, release=replace(POLICY.release, name="follows"), repeat_reason="a reason"))
+    assert session.described("FROM follows_estimated")[0] == ("age", "VARCHAR")
+    assert session.rows("SELECT DISTINCT age FROM follows_estimated ORDER BY 1") == session.rows(
+        "SELECT DISTINCT age FROM follows ORDER BY 1"
+    )
+
+
 def test_refusals(database: Database, session: Session, run: Run) -> None:
     def fields(**changes: object) -> list[str]:
         return [fault.field for fault in validate_policy(replace(POLICY, **changes))]  # type: ignore[arg-type]

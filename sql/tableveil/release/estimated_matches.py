@@ -1,0 +1,134 @@
+"""The rows of an estimated table that look like somebody: how often the only one of them is that person's.
+
+Estimates follow from the release alone, so nobody finds more by them than by a class; but a column that follows an
+unchanged one closely would make matches right more often than a member of the class that is picked by chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Self
+
+from sqlglot import exp
+
+from tableveil.backend import Session, alias, cast, column, conjunction, drop, number, row_hash, table
+from tableveil.release.label_columns import CLASS_ID
+from tableveil.release.plan import ReleasePlan
+
+MOST_LIFTED = 1.1
+"""How much oftener than a member of the class a match may be right, before a column keeps its labels."""
+
+LEAST_MATCHES = 100
+"""Fewer matches say nothing of a column."""
+
+_TARGETS = "estimated_targets"
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedEstimates:
+    """People whose values a single estimated row has: how often it is theirs, and would be if a class chose it."""
+
+    number: int
+    right: float
+    by_class: float
+
+    @property
+    def lifted(self) -> bool:
+        """Whether matches are right too often."""
+        return self.number >= LEAST_MATCHES and self.right > MOST_LIFTED * self.by_class
+
+
+class EstimatedMatches:
+    """Compares the source's records with the rows of the estimated table; the plan is staged."""
+
+    def __init__(self, session: Session, plan: ReleasePlan, classes: exp.Table, id_: str) -> None:
+        """`id_` is the column of `classes` that numbers them. Makes a temporary table of the records."""
+        self._session, self._plan = session, plan
+        self._names = [released.name for released in plan.generalized()]
+        self._unchanged = [released.name for released in plan.columns() if released.name not in self._names]
+        rows = plan.recoding.rows(session, plan)
+        rows = rows.select(*(alias(column(name, "source"), f"own{i}") for i, name in enumerate(self._names)))
+        same = [exp.NullSafeEQ(this=column(name, "t"), expression=column(name, "c")) for name in self._names]
+        query = exp.select(
+            alias(column(id_, "c"), "class"),
+            alias(self._hash("t"), "u"),
+            *(alias(column(f"own{i}", "t"), f"own{i}") for i, _ in enumerate(self._names)),
+            *(alias(cast(column(name, "t"), "VARCHAR"), f"label{i}") for i, name in enumerate(self._names)),
+        )
+        query = query.from_(rows.subquery("t")).join(exp.alias_(classes, "c", table=True), on=conjunction(same))
+        session.stage(_TARGETS, query)
+
+    def __enter__(self) -> Self:
+        """Itself."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Drops the table of the records."""
+        if exception[0] is None:
+            self._session.execute(drop("TABLE", table(_TARGETS)))
+
+    def _hash(self, of: str) -> exp.Expr:
+        return row_hash(*(column(name, of) for name in self._unchanged)) if self._unchanged else number(0)
+
+    def lifting(self, estimated: exp.Table, by_value: frozenset[str]) -> str:
+        """The column without whose values matches are right least often."""
+        return min(sorted(by_value), key=lambda name: self.count(estimated, by_value - {name}).right)
+
+    def count(self, estimated: exp.Table, by_value: Iterable[str]) -> MatchedEstimates:
+        """The matches of these columns by their values, and of all others by their labels."""
+        values = set(by_value)
+        keys = [(i, name, name in values) for i, name in enumerate(self._names)]
+        rows = exp.alias_(estimated.copy(), "e", table=True)
+        # Columns that keep their labels show them in the table; those of others are the classes'.
+        shown = [alias(column(name, "e") if by else column(f"label{i}", "l"), f"k{i}") for i, name, by in keys]
+        labels = (
+            exp.select("class", *(column(f"label{i}") for i, *_ in keys))
+            .distinct()
+            .from_(table(_TARGETS))
+            .subquery("l")
+        )
+        found = exp.select(*shown, alias(column(CLASS_ID, "e"), "class"), alias(self._hash("e"), "u")).from_(rows)
+        found = found.join(labels, on=exp.EQ(this=column("class", "l"), expression=column(CLASS_ID, "e")))
+        names = [f"k{i}" for i, *_ in keys]
+        only = (
+            exp.select(*map(column, names), *(alias(exp.Max(this=column(of)), of) for of in ("class", "u")))
+            .from_(found.subquery("found"))
+            .group_by(*map(column, names))
+        )
+        only = only.having(exp.EQ(this=exp.Count(this=exp.Star()), expression=number(1)))
+        alike = (
+            exp.select("class", "u", alias(exp.Count(this=exp.Star()), "n"))
+            .from_(table(_TARGETS))
+            .group_by("class", "u")
+        )
+        sizes = exp.select("class", alias(exp.Count(this=exp.Star()), "n")).from_(table(_TARGETS)).group_by("class")
+        same = [
+            exp.EQ(this=column(f"k{i}", "o"), expression=column(f"own{i}" if by else f"label{i}", "t"))
+            for i, _, by in keys
+        ]
+        theirs = [exp.EQ(this=column(of, "o"), expression=column(of, "t")) for of in ("class", "u")]
+        one = cast(number(1), "DOUBLE")
+        right = exp.Case(
+            ifs=[exp.If(this=conjunction(theirs), true=exp.Div(this=one, expression=column("n", "a")))],
+            default=number(0),
+        )
+        query = (
+            exp.select(
+                exp.Count(this=exp.Star()),
+                exp.Avg(this=right),
+                exp.Avg(this=exp.Div(this=one.copy(), expression=column("n", "s"))),
+            )
+            .from_(table(_TARGETS, alias="t"))
+            .join(only.subquery("o"), on=conjunction(same))
+            .join(
+                alike.subquery("a"),
+                on=conjunction([exp.EQ(this=column(of, "a"), expression=column(of, "t")) for of in ("class", "u")]),
+            )
+            .join(sizes.subquery("s"), on=exp.EQ(this=column("class", "s"), expression=column("class", "t")))
+        )
+        hidden = [
+            exp.NEQ(this=cast(column(f"own{i}", "t"), "VARCHAR"), expression=column(f"label{i}", "t")) for i, *_ in keys
+        ]
+        matches, right_share, by_class = self._session.row(query.where(exp.or_(*hidden)))
+        return MatchedEstimates(matches, right_share or 0.0, by_class or 0.0)
