@@ -1,25 +1,33 @@
-"""Takes random files from loading to a release: each ends in one that is verified, or in a refusal that says a way."""
+"""Takes random files from loading to a verified release, by the ways that refusals say, which are taken."""
 
 from __future__ import annotations
 
 import csv
+import json
+import re
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from pathlib import Path
 from random import Random
+from typing import Any
+
+from google.protobuf import json_format
 
 from tableveil.cli.own_server import client_of_own_server
 from tableveil.client import Client
-from tableveil.errors import InternalError, InvalidError, TableveilError
+from tableveil.errors import Change, Fault, InfeasibleError, InternalError, InvalidError, TableveilError
 from tableveil.v1 import policy_pb2, table_service_pb2
-from tableveil.v1.proposal_service_pb2 import Proposal, ProposalRequest, SubmitProposalRequest
+from tableveil.v1.proposal_service_pb2 import READERS_CONTRACT, Proposal, ProposalRequest, SubmitProposalRequest
 
 SECONDS = "6"
 """For each proposal: some policies are not tried in time, and none of them is then missed."""
+
+_MOST_HINTS = 4
+"""Refusals of one policy, each of whose changes are made."""
 
 Cell = Callable[[int], str]
 
@@ -29,7 +37,6 @@ class Report:
     """The ends of the files, and the findings."""
 
     ends: Counter[str] = field(default_factory=Counter)
-    said: dict[str, str] = field(default_factory=dict)
     broken: list[str] = field(default_factory=list)
 
     @property
@@ -62,9 +69,7 @@ def take_files(seed: int, seconds: float, files: int) -> Report:
                     report.broken.append(f"file {number}: {error.code}: {error}")
                 except TableveilError as error:
                     report.ends[f"refused, {error.code}"] += 1
-                    report.said[error.code] = str(error)
-                    if not any(fault.hint or fault.expected for fault in error.faults):
-                        report.broken.append(f"file {number}, without a way: {error.code}: {error}")
+                    report.broken.append(f"file {number}, without a way that leads on: {error.code}: {error}")
     return report
 
 
@@ -80,7 +85,7 @@ def _end(client: Client, path: Path) -> str:
         how.all_text = True
         how.types.clear()
         client.load_file(path, table, how=how)
-    asked, end = ProposalRequest(table=table, time_limit_seconds=SECONDS), "released"
+    asked, end = ProposalRequest(table=table, readers=READERS_CONTRACT, time_limit_seconds=SECONDS), "released"
     try:
         found = _proposal(client, asked)
     except InvalidError as error:
@@ -97,12 +102,53 @@ def _end(client: Client, path: Path) -> str:
         found = _proposal(client, asked)
     made = [one for one in found.alternatives if one.HasField("score")]
     if not made:
-        failures = [one.failure for one in found.alternatives]
-        if not all(failures):
+        failed = found.alternatives[0]
+        if not failed.failure:
             raise InternalError("INTERNAL", "a policy that was tried neither makes a release nor says why")
-        return "no release"
+        return _by_hints(client, failed.policy)
     client.wait(client.submit(made[0].policy).name)
     return end if made[0].recommended else "released with something to decide"
+
+
+def _by_hints(client: Client, policy: policy_pb2.Policy) -> str:
+    """Makes the changes that each refusal says would do, and nothing else, until there is a release."""
+    for steps in range(_MOST_HINTS + 1):
+        try:
+            client.wait(client.submit(policy).name)
+        except InfeasibleError as error:
+            if steps == _MOST_HINTS or not error.relaxations:
+                raise
+            changes: Sequence[Change] = error.relaxations[0].changes
+        except InvalidError as error:
+            if steps == _MOST_HINTS or not all(_says_role(fault) for fault in error.faults):
+                raise
+            changes = [Change(fault.field, "ROLE_IDENTIFYING") for fault in error.faults]
+        else:
+            return f"released after {steps} hints"
+        document = json.loads(json_format.MessageToJson(policy, preserving_proto_field_name=True))
+        for change in changes:
+            _change(document, change)
+        policy = json_format.ParseDict(document, policy_pb2.Policy())
+    raise AssertionError
+
+
+def _says_role(fault: Fault) -> bool:
+    return fault.field.endswith(".role") and fault.hint.startswith("Make it IDENTIFYING")
+
+
+def _change(document: Any, change: Change) -> None:
+    """Sets the field of a policy at a path such as `privacy_models[0].k_anonymity.k`; without a value it goes."""
+    *path, last = [int(step) if step.isdigit() else step for step in re.findall(r"[^.\[\]]+", change.field)]
+    for step in path:
+        document = document[step] if isinstance(step, int) else document.setdefault(step, {})
+    if change.value:
+        document[last] = change.value
+        if change.value == "ROLE_IDENTIFYING":
+            # Such a column has nothing else.
+            for field in document.keys() - {"column", "role"}:
+                del document[field]
+    else:
+        del document[last]
 
 
 def _recommended(found: Proposal) -> bool:

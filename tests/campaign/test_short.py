@@ -8,7 +8,6 @@ from tests.campaign.attacker.campaign import attack
 from tests.campaign.attacker.minimality import measure
 from tests.campaign.crash.campaign import crash
 from tests.campaign.expressions import compare
-from tests.campaign.files import take_files
 from tests.campaign.pressure import press
 from tests.campaign.together import judge
 
@@ -29,12 +28,6 @@ def test_the_least_is_chosen_and_tells_more_than_the_classes() -> None:
     report = measure(seed=20, seconds=SECONDS, releases=10)
     assert report.broken == []
     assert 0 < report.more < report.releases
-
-
-def test_files_end_in_releases_or_say_a_way() -> None:
-    report = take_files(seed=20, seconds=SECONDS, files=8)
-    assert report.broken == []
-    assert report.files == 8
 
 
 def test_the_endpoint_answers_as_duckdb_does() -> None:
