@@ -562,7 +562,7 @@ class CsvFormat(_message.Message):
     TRIMMED_FIELD_NUMBER: _builtins.int
     THOUSANDS_FIELD_NUMBER: _builtins.int
     delimiter: _builtins.str
-    """A single character; empty means a comma."""
+    """A single character, or \\t for a tab; empty means a comma."""
     quote: _builtins.str
     """A single character; empty means a double quote."""
     no_header: _builtins.bool

@@ -213,25 +213,33 @@ def stored_rows(first: pa.Table, columns: Sequence[v1.ColumnInfo]) -> StoredRows
     own = {name.casefold(): name for name in first.column_names}
     sent = [(own[one.name.casefold()], one.type) for one in columns]
     with _session() as session, session.relation("first_rows", first):
-        try:
-            return _as_texts(session, "first_rows", [cast(column(name), type_) for name, type_ in sent])
-        except (InternalError, ParseError):
-            # The values of an ENUM, among others, are the table's alone.
-            return _as_texts(session, "first_rows", [column(name) for name, _ in sent])
+        return _as_stored(session, "first_rows", sent)
 
 
 def previewed_rows(
-    path: Path, how: v1.CsvFormat, most_columns: int = MOST_COLUMNS
+    path: Path, how: v1.CsvFormat, into: Sequence[v1.ColumnInfo] = (), most_columns: int = MOST_COLUMNS
 ) -> tuple[Sequence[v1.ColumnInfo], StoredRows]:
-    """The columns of a CSV file, and its first rows as a new table would store them.
+    """The columns of a CSV file, and its first rows as a new table would store them, or one of the columns `into`.
 
     Raises:
         InvalidError: it cannot be loaded in this format.
     """
+    types = {one.name.casefold(): one.type for one in into}
     with _session() as session, csv_rows(session, [path], _csv_format(how), most_columns=most_columns) as rows:
-        first = [column(name) for name, _ in rows.columns]
-        shown = _as_texts(session, rows.query.limit(ROWS_SHOWN).subquery("rows_of_file"), first)
-    return [v1.ColumnInfo(name=name, type=type_) for name, type_ in rows.columns], shown
+        columns = [(name, types.get(name.casefold(), type_)) for name, type_ in rows.columns]
+        shown = _as_stored(session, rows.query.limit(ROWS_SHOWN).subquery("rows_of_file"), columns)
+    return [v1.ColumnInfo(name=name, type=type_) for name, type_ in columns], shown
+
+
+def _as_stored(session: Session, rows: str | exp.Expr, columns: Sequence[tuple[str, str]]) -> StoredRows:
+    """The rows as texts of these columns, each in its type."""
+    try:
+        return _as_texts(session, rows, [cast(column(name), type_) for name, type_ in columns])
+    except (InternalError, ParseError):
+        if len(columns) > 1:
+            return [*zip(*([text for (text,) in _as_stored(session, rows, [one])] for one in columns), strict=True)]
+        # The values of an ENUM, among others, are the table's alone; a value that does not fit will be refused.
+        return _as_texts(session, rows, [column(name) for name, _ in columns])
 
 
 def _as_texts(session: Session, rows: str | exp.Expr, values: Sequence[exp.Expr]) -> StoredRows:

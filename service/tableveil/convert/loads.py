@@ -84,7 +84,8 @@ def csv_format_from_proto(message: v1.CsvFormat, faults: list[Fault]) -> CsvForm
         actual = f"the unknown number {message.encoding}"
         faults.append(Fault("file.csv.encoding", actual, f"one of {CSV_ENCODINGS.names}"))
     return CsvFormat(
-        delimiter=message.delimiter,
+        # A shell, or a browser, passes a backslash and a t.
+        delimiter="\t" if message.delimiter == "\\t" else message.delimiter,
         quote=message.quote,
         header=not message.no_header,
         null_texts=tuple(dict.fromkeys([message.null_text, *message.null_texts])),

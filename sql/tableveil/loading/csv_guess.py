@@ -132,13 +132,16 @@ class CsvGuess:
 class _Contents:
     """A column's values by kind (the shape of a date, or `comma`, `whole`, …), and its spellings of nothing.
 
-    It is `led` if all values begin with a blank.
+    It is `led` if all values begin with a blank, `padded` if some have blanks around them, and `filled` if these make
+    all equally long.
     """
 
     name: str
     kinds: Counter[str]
     nothing: Counter[str]
     led: bool = False
+    padded: bool = False
+    filled: bool = False
 
     def with_mark(self, decimal: str) -> int:
         """The values that show this mark before their decimals."""
@@ -298,19 +301,25 @@ def _contents(session: Session, path: Path, how: CsvFormat, names: Sequence[str]
         how,
         names,
         "SELECT position, kind, CASE WHEN kind = 'nothing' THEN value END, count(*), "
-        f"count_if(value <> '' AND NOT contains({blanks}, value[1])) FROM (SELECT position, value, "
+        f"count_if(value <> '' AND NOT contains({blanks}, value[1])), count_if(value <> {trimmed}), "
+        "min(length(value)), max(length(value)) FROM (SELECT position, value, "
         f"{kind} AS kind FROM (SELECT unnest(generate_series(0, {len(names) - 1})) AS position, "
         f"unnest([{every}]) AS value FROM rows_of_file) WHERE value IS NOT NULL) GROUP BY ALL",
     )
     contents = [_Contents(name, Counter(), Counter()) for name in names]
-    unled = Counter[int]()
-    for position, kind, spelling, count, begins in counted:
+    unled, padded, lengths = Counter[int](), Counter[int](), [set[int]() for _ in names]
+    for position, kind, spelling, count, begins, blanks_around, shortest, longest in counted:
         unled[position] += begins
         if kind == "nothing":
             contents[position].nothing[spelling] += count
-        else:
-            contents[position].kinds[kind] += count
-    return [replace(one, led=bool(one.kinds) and not unled[i]) for i, one in enumerate(contents)]
+            continue
+        contents[position].kinds[kind] += count
+        padded[position] += blanks_around
+        lengths[position] |= {shortest, longest}
+    return [
+        replace(one, led=bool(one.kinds) and not unled[i], padded=bool(padded[i]), filled=len(lengths[i]) == 1)
+        for i, one in enumerate(contents)
+    ]
 
 
 def _all_text(session: Session, path: Path, how: CsvFormat, names: Sequence[str], query: str) -> list[tuple[Any, ...]]:
@@ -408,11 +417,15 @@ def _with_partial_dates(how: CsvFormat, contents: Sequence[_Contents], doubts: l
 
 
 def _with_trimmed(how: CsvFormat, contents: Sequence[_Contents], doubts: list[str]) -> CsvFormat:
-    """Columns of which all values begin with a blank have it from the writer of the file."""
+    """Columns have blanks from the writer of the file: before all values, around numbers, or up to one length."""
     led = [one.name for one in contents if one.led]
     if led:
         doubts.append(f"All values begin with a blank in {_named(led)}: blanks around them are left out (--trim).")
-    return replace(how, trimmed=tuple(led))
+    measured = (*_NUMBER_KINDS, *_SHAPES)
+    padded = [one.name for one in contents if one.padded and not one.led and (one.filled or one.mostly(measured))]
+    if padded:
+        doubts.append(f"Blanks fill up values in {_named(padded)}: blanks around them are left out (--trim).")
+    return replace(how, trimmed=tuple(one.name for one in contents if one.name in {*led, *padded}))
 
 
 def _with_nothing(how: CsvFormat, contents: Sequence[_Contents], doubts: list[str]) -> CsvFormat:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import time
+from datetime import date
+from decimal import Decimal
 
+import pyarrow as pa
 import pytest
 from starlette.testclient import TestClient
 
@@ -75,6 +78,20 @@ def test_a_preview_shows_what_will_be_stored(steward: TestClient) -> None:
     form = {"delimiter": ";", "header": "yes", "decimal_comma": "yes", "null_texts": "n/a", "date_format": "%d-%b-%y"}
     assert "CSV_CENTURY" in loaded(steward, place, **form) or "century_pivots" in steward.get(place).text
     assert "2 rows loaded" in loaded(steward, place, **form, century_pivots="born=2000\n")
+
+
+def test_a_preview_shows_the_types_of_the_table_that_gets_the_rows(steward: TestClient, house: House) -> None:
+    moods = pa.array(["sad"]).dictionary_encode()
+    there = pa.table({"Sum": [Decimal("1.000")], "id": ["x"], "day": [date(2020, 1, 1)], "mood": moods})
+    house.clients["ann"].load(there, "ward_a.sums")
+    content = b"id,sum,day,mood\n1,2.5,2021-03-04,glad\n2,3,2022-05-06,sad\n"
+    page = steward.get(uploaded(steward, content, "ward_a.sums", mode="append")).text
+    for shown in ("id VARCHAR", "sum DECIMAL(4,3)", "2.500 (in the file: 2.5)", "day DATE", ">2021-03-04<", ">glad<"):
+        assert shown in page
+    page = steward.get(
+        uploaded(steward, b"id,sum,day,mood\n1,99999,2021-03-04,glad\n", "ward_a.sums", mode="append")
+    ).text
+    assert ">99999<" in page, "what does not fit is shown as it is, until it is refused"
 
 
 def test_a_file_is_guessed_once(steward: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,6 +79,7 @@ def test_rows_come_in_pieces(stub: table_service_pb2_grpc.TableServiceStub, load
             ),
             CsvFormat(delimiter=";", header=False, encoding=CsvEncoding.LATIN_1, types={"a": "DATE"}),
         ),
+        (v1.ServerFile(path="a.tsv", csv=v1.CsvFormat(delimiter="\\t")), CsvFormat(delimiter="\t")),
     ],
 )
 def test_a_file_of_the_server(

@@ -7,7 +7,7 @@ import shutil
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from gzip import GzipFile
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -108,8 +108,9 @@ def _check_ratio(file: BinaryIO) -> None:
 def preview(visit: Visit) -> Response:
     """Shows what was guessed, and five rows; or how far the load is."""
     upload = _upload(visit)
-    if upload.running or upload.load:
-        return visit.page("loading.html", upload=upload)
+    # It may end while the page is made.
+    if (running := upload.running) or upload.load:
+        return visit.page("loading.html", upload=upload, running=running)
     failure = upload.failure if isinstance(upload.failure, TableveilError) else None
     if upload.path.suffix == ".parquet":
         return visit.page("preview.html", upload=upload, guess=None, faults=placed(failure, _STATED))
@@ -123,12 +124,12 @@ def preview(visit: Visit) -> Response:
     if isinstance(upload.guess, TableveilError):
         raise upload.guess
     how = upload.stated if isinstance(upload.stated, v1.CsvFormat) else upload.guess.format
-    shown = _previewed(upload, upload.guess, how)
+    shown = _previewed(visit, upload, upload.guess, how)
     faults = placed(failure or shown.failure, _STATED)
     return visit.page("preview.html", upload=upload, guess=upload.guess, how=how, shown=shown, faults=faults)
 
 
-def _previewed(upload: Upload, guess: GuessedFormat, how: v1.CsvFormat) -> FilePreview:
+def _previewed(visit: Visit, upload: Upload, guess: GuessedFormat, how: v1.CsvFormat) -> FilePreview:
     """The first rows as they would be stored, with the file's own text where it differs."""
     from tableveil.client.loads import previewed_rows
 
@@ -137,7 +138,7 @@ def _previewed(upload: Upload, guess: GuessedFormat, how: v1.CsvFormat) -> FileP
         upload.previews.clear()
         raw = [list(cells) for _, cells in guess.first_rows[:_ROWS_SHOWN]]
         try:
-            columns, rows = previewed_rows(upload.path, how)
+            columns, rows = previewed_rows(upload.path, how, _columns_there(visit, upload))
         except TableveilError as error:
             upload.previews[key] = FilePreview(list(guess.columns), raw, error)
         else:
@@ -146,6 +147,15 @@ def _previewed(upload: Upload, guess: GuessedFormat, how: v1.CsvFormat) -> FileP
             cells = [list(map(_beside, row, own)) for row, own in zip(rows, written, strict=True)]
             upload.previews[key] = FilePreview([f"{one.name} {one.type}" for one in columns], cells)
     return upload.previews[key]
+
+
+def _columns_there(visit: Visit, upload: Upload) -> Sequence[v1.ColumnInfo]:
+    """The columns of the table that gets the rows, if it is there already."""
+    if upload.mode == "create":
+        return ()
+    place = table_reference(upload.table)
+    tables = visit.client.list_tables(place.schema or "main")
+    return next((one.columns for one in tables if one.table.table.casefold() == place.table.casefold()), ())
 
 
 def _beside(stored: str | None, written: str | None) -> str:
@@ -174,9 +184,9 @@ def events(sessions: Sessions) -> Endpoint:
 
         def changes() -> Iterator[PagePart]:
             while upload is not None and not left.is_set():
-                ended = not upload.running
-                yield PagePart(fragment("load_state.html", upload=upload), ended)
-                if ended:
+                running = upload.running
+                yield PagePart(fragment("load_state.html", upload=upload, running=running), not running)
+                if not running:
                     return
                 time.sleep(_SECONDS_BETWEEN)
 
@@ -227,14 +237,13 @@ def _upload(visit: Visit) -> Upload:
 
 def _stated(visit: Visit, upload: Upload) -> v1.CsvFormat:
     """The format that the form states; what it has no field for is as guessed."""
-    delimiter = _whole(visit.form, "delimiter")
     how = v1.CsvFormat()
     if upload.guess is not None and not isinstance(upload.guess, TableveilError):
         how.CopyFrom(upload.guess.format)
     for field in ("null_text", "null_texts", "century_pivots", "types"):
         how.ClearField(field)
-    how.delimiter = "\t" if delimiter == "\\t" else delimiter
-    how.encoding_name, how.quote = _whole(visit.form, "encoding_name"), _whole(visit.form, "quote")
+    for name in ("delimiter", "encoding_name", "quote"):
+        setattr(how, name, _whole(visit.form, name))
     how.date_format, how.timestamp_format = _whole(visit.form, "date_format"), _whole(visit.form, "timestamp_format")
     allowed = visit.text("max_rejected")
     how.max_rejected = _number(allowed)
