@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.drafting import ColumnChoice, choosing
+from tableveil.drafting import choosing
 from tableveil.hierarchy import ValueKind
 
 Table = dict[str, NDArray[np.float64]]
@@ -25,24 +27,43 @@ def worst_choice(tables: int) -> float:
 def more_than_best(seed: int) -> float:
     """The share by which the set that is chosen of a table's columns loses more than the best one of its size."""
     columns, kinds = random_table(seed)
-    levels = {name: choosing._levels(values, kinds[name]) for name, values in columns.items()}
-
-    def loss(names: tuple[str, ...]) -> float:
-        return choosing._recode([levels[name] for name in names], K).loss
-
-    choice = _chosen(columns, kinds)
-    repeats = {one.column for one in choice.left if one.reason != choosing.TOO_MANY}
-    able = [name for name in columns if name not in repeats]
-    return choice.loss / min(map(loss, combinations(able, len(choice.chosen)))) - 1
+    with _few_chosen(), _counted_once() as loss:
+        choice = choosing.choose_columns(columns, kinds, (), (), K)
+        repeats = {one.column for one in choice.left if one.reason != choosing.TOO_MANY}
+        able = {name: choosing._levels(columns[name], kinds[name]) for name in columns if name not in repeats}
+        return choice.loss / min(map(loss, combinations(able.values(), len(choice.chosen)))) - 1
 
 
-def _chosen(columns: Table, kinds: dict[str, ValueKind | None]) -> ColumnChoice:
+@contextmanager
+def _few_chosen() -> Iterator[None]:
     most = choosing.MOST_CHOSEN
     choosing.MOST_CHOSEN = CHOSEN
     try:
-        return choosing.choose_columns(columns, kinds, (), (), K)
+        yield
     finally:
         choosing.MOST_CHOSEN = most
+
+
+@contextmanager
+def _counted_once() -> Iterator[Callable[[tuple[choosing._Levels, ...]], float]]:
+    """The loss of columns, which the choice and brute force share: a set of columns is recoded once."""
+    levels_of, recode = choosing._levels, choosing._recode
+    levels: dict[int, choosing._Levels] = {}
+    recoded: dict[tuple[choosing._Levels, ...], choosing._Recoded] = {}
+
+    def kept_levels(values: NDArray[np.float64], kind: ValueKind | None) -> choosing._Levels:
+        # The table has its arrays until the end.
+        return levels.get(id(values)) or levels.setdefault(id(values), levels_of(values, kind))
+
+    def kept(columns: Sequence[choosing._Levels], k: int) -> choosing._Recoded:
+        names = tuple(columns)
+        return recoded.get(names) or recoded.setdefault(names, recode(columns, k))
+
+    choosing._levels, choosing._recode = kept_levels, kept
+    try:
+        yield lambda columns: kept(columns, K).loss
+    finally:
+        choosing._levels, choosing._recode = levels_of, recode
 
 
 def random_table(seed: int, columns: int = 12) -> tuple[Table, dict[str, ValueKind | None]]:
