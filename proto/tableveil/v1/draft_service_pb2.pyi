@@ -102,6 +102,7 @@ class DraftPolicyRequest(_message.Message):
     TABLE_FIELD_NUMBER: _builtins.int
     SOURCE_QUERY_FIELD_NUMBER: _builtins.int
     QUASI_IDENTIFIERS_FIELD_NUMBER: _builtins.int
+    SENSITIVE_FIELD_NUMBER: _builtins.int
     source_query: _builtins.str
     """One SELECT over tables of it, as a policy's `source_query`."""
     @_builtins.property
@@ -112,16 +113,21 @@ class DraftPolicyRequest(_message.Message):
     def quasi_identifiers(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Columns that get the role `QUASI_IDENTIFIER` and a hierarchy, whatever is guessed of them."""
 
+    @_builtins.property
+    def sensitive(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Columns that get the role `SENSITIVE`, and elements where their cells seem to be lists, whatever is guessed of them."""
+
     def __init__(
         self,
         *,
         table: _policy_pb2.TableReference | None = ...,
         source_query: _builtins.str = ...,
         quasi_identifiers: _abc.Iterable[_builtins.str] | None = ...,
+        sensitive: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["source", b"source", "source_query", b"source_query", "table", b"table"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["quasi_identifiers", b"quasi_identifiers", "source", b"source", "source_query", b"source_query", "table", b"table"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["quasi_identifiers", b"quasi_identifiers", "sensitive", b"sensitive", "source", b"source", "source_query", b"source_query", "table", b"table"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_source: _TypeAlias = _typing.Literal["table", "source_query"]  # noqa: Y015
     _WhichOneofArgType_source: _TypeAlias = _typing.Literal["source", b"source"]  # noqa: Y015

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from decimal import ROUND_FLOOR, Decimal
+from types import MappingProxyType
 
 from tableveil.backend import folded
 from tableveil.convert.enums import ROLES
@@ -37,7 +38,7 @@ def policy_draft_to_proto(draft: PolicyDraft) -> v1.DraftPolicyResponse:
         # The database's own catalog is the name of its file, which may have another name elsewhere.
         source=None if query else table_to_proto(replace(draft.source, catalog=draft.warehouse)),
         source_query=query,
-        attributes=map(_attribute, draft.columns),
+        attributes=map(drafted_attribute, draft.columns),
         privacy_models=list(_models(draft)),
         suppression_limit=SUPPRESSION_LIMIT,
         quality_model=policy_pb2.QualityModel(loss=policy_pb2.Loss(aggregate=policy_pb2.AGGREGATE_ARITHMETIC_MEAN)),
@@ -76,17 +77,15 @@ def _models(draft: PolicyDraft) -> Iterator[policy_pb2.PrivacyModel]:
         yield policy_pb2.PrivacyModel(dominance=policy_pb2.Dominance(share=f"{share:f}"))
 
 
-def declare(draft: v1.DraftPolicyResponse, declared: TablePrivacy, quasi_identifiers: Collection[str] = ()) -> None:
+def declare(
+    draft: v1.DraftPolicyResponse, declared: TablePrivacy, named: Mapping[Role, Iterable[str]] = MappingProxyType({})
+) -> None:
     """Puts what is declared of the table in place of the guesses, and of the remarks on these.
 
-    A column of `quasi_identifiers` that is declared as something else keeps its draft.
+    A column that is `named` with a role, and declared as something else, keeps its draft.
     """
-    asked = set(map(folded, quasi_identifiers))
-    kept = [
-        one
-        for one in declared.privacy.attributes
-        if folded(one.column) not in asked or one.role == policy_pb2.ROLE_QUASI_IDENTIFIER
-    ]
+    asked = {folded(name): ROLES.to_proto(role) for role, names in named.items() for name in names}
+    kept = [one for one in declared.privacy.attributes if asked.get(folded(one.column), one.role) == one.role]
     del declared.privacy.attributes[:]
     declared.privacy.attributes.extend(kept)
     declared_columns = {attribute.column for attribute in declared.privacy.attributes}
@@ -111,7 +110,8 @@ def declare(draft: v1.DraftPolicyResponse, declared: TablePrivacy, quasi_identif
     draft.remarks.extend(left)
 
 
-def _attribute(draft: ColumnDraft) -> policy_pb2.Attribute:
+def drafted_attribute(draft: ColumnDraft) -> policy_pb2.Attribute:
+    """The column of a policy as it is drafted."""
     hierarchy = None if draft.proposal is None else hierarchy_to_proto(draft.proposal.hierarchy)
     attribute = policy_pb2.Attribute(
         column=draft.facts.name,

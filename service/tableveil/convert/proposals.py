@@ -12,9 +12,8 @@ from google.protobuf import json_format
 from tableveil.convert.canonical import canonical_json, policy_from_json
 from tableveil.convert.collect import Faults
 from tableveil.convert.copied import copied, result_to_proto
-from tableveil.convert.drafts import declare, policy_draft_to_proto
+from tableveil.convert.drafts import declare, drafted_attribute, policy_draft_to_proto
 from tableveil.convert.enums import READERS, ROLES
-from tableveil.convert.hierarchy_rules import rule_to_proto
 from tableveil.convert.methods import leave_out
 from tableveil.convert.policy_from_proto import policy_from_proto
 from tableveil.convert.privacies import table_privacy_to_proto
@@ -154,10 +153,7 @@ def _correct(
         folded = attribute.column.casefold()
         role = ROLES.to_proto(wanted.request.roles.get(folded))
         if wanted.declared is not None and role and role != attribute.role:
-            proposal = drafted[folded].proposal
-            attribute.CopyFrom(policy_pb2.Attribute(column=attribute.column, role=role))
-            if proposal is not None:
-                attribute.hierarchy.CopyFrom(rule_to_proto(proposal.hierarchy))
+            attribute.CopyFrom(drafted_attribute(drafted[folded]))
         if folded in hierarchies and attribute.role == policy_pb2.ROLE_QUASI_IDENTIFIER:
             # The drafted limit is one of the drafted levels.
             attribute.ClearField("maximum_level")

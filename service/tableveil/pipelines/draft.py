@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TypeVar
 
 from tableveil.backend import Database, WarehouseSession, folded
@@ -48,20 +49,22 @@ class Drafts:
         self._database = database
 
     def draft(
-        self, table: TableReference, control: Control, query: str = "", quasi_identifiers: Sequence[str] = ()
+        self,
+        table: TableReference,
+        control: Control,
+        query: str = "",
+        named: Mapping[Role, Sequence[str]] = MappingProxyType({}),
     ) -> PolicyDraft:
         """A draft for a table, or for the rows of a query if there is one; it is read in one transaction.
 
-        The columns `quasi_identifiers` are some, whatever is guessed of them.
+        Columns that are `named` with a role have it, whatever is guessed of them.
 
         Raises:
             InvalidError: the query cannot be a source, or has no such columns.
             NotFoundError: there is no such table.
             CancelledError: `control` says so.
         """
-        return self._read(
-            table, control, query, lambda session, source: draft_of(session, source, query, quasi_identifiers)
-        )
+        return self._read(table, control, query, lambda session, source: draft_of(session, source, query, named))
 
     def hierarchies(
         self, table: TableReference, columns: Collection[str], control: Control
@@ -69,7 +72,7 @@ class Drafts:
         """The hierarchies that a draft would give those of the columns that the table has, by folded names."""
 
         def drafted(session: WarehouseSession, source: Source) -> Mapping[str, RuleHierarchy]:
-            drafts = _as_quasi_identifiers(draft_columns(column_facts(session, source.rows)), columns)
+            drafts = _with_roles(draft_columns(column_facts(session, source.rows)), {Role.QUASI_IDENTIFIER: columns})
             by_name = {folded(one.facts.name): one.proposal for one in drafts}
             return {
                 name: proposal.hierarchy for name in map(folded, columns) if (proposal := by_name.get(name)) is not None
@@ -96,14 +99,16 @@ class Drafts:
 
 
 def draft_of(
-    session: WarehouseSession, source: Source, query: str, quasi_identifiers: Sequence[str] = ()
+    session: WarehouseSession,
+    source: Source,
+    query: str,
+    named: Mapping[Role, Sequence[str]] = MappingProxyType({}),
 ) -> PolicyDraft:
     """A draft for a source that was found; call it in a transaction, after the snapshot of its query."""
     figures, unmeasured = None, ""
     columns = draft_columns(_with_people(session, source, column_facts(session, source.rows)))
-    _check_named(columns, quasi_identifiers)
-    columns = _as_quasi_identifiers(columns, quasi_identifiers)
-    columns = tuple(_with_lists(session, source, one) for one in columns)
+    _check_named(columns, named)
+    columns = tuple(with_lists(session, source, one) for one in _with_roles(columns, named))
     if columns[0].facts.rows > MOST_ROWS_MEASURED:
         unmeasured = f"it has more than {MOST_ROWS_MEASURED:,} rows. Measure them with `tableveil risk`."
     else:
@@ -112,19 +117,26 @@ def draft_of(
     return replace(draft, source_query=query)
 
 
-def _as_quasi_identifiers(drafts: Sequence[ColumnDraft], named: Collection[str]) -> tuple[ColumnDraft, ...]:
-    wanted = set(map(folded, named))
-    return tuple(as_role(one, Role.QUASI_IDENTIFIER) if folded(one.facts.name) in wanted else one for one in drafts)
+def _with_roles(drafts: Sequence[ColumnDraft], named: Mapping[Role, Collection[str]]) -> tuple[ColumnDraft, ...]:
+    roles = {folded(name): role for role, names in named.items() for name in names}
+    return tuple(as_role(one, roles[name]) if (name := folded(one.facts.name)) in roles else one for one in drafts)
 
 
-def _check_named(drafts: Sequence[ColumnDraft], named: Sequence[str]) -> None:
+_FIELDS = {Role.QUASI_IDENTIFIER: "quasi_identifiers", Role.SENSITIVE: "sensitive"}
+
+
+def _check_named(drafts: Sequence[ColumnDraft], named: Mapping[Role, Sequence[str]]) -> None:
     names = [one.facts.name for one in drafts]
     known, nearest = set(map(folded, names)), NearestNames(names)
-    faults = [
-        Fault(f"quasi_identifiers[{position}]", shortened(name), "a column of the source", nearest(name))
-        for position, name in enumerate(named)
-        if folded(name) not in known
-    ]
+    roles: dict[str, Role] = {}
+    faults = []
+    for role, name, field in ((r, name, f"{_FIELDS[r]}[{i}]") for r in named for i, name in enumerate(named[r])):
+        if folded(name) not in known:
+            faults.append(Fault(field, shortened(name), "a column of the source", nearest(name)))
+        elif roles.setdefault(folded(name), role) is not role:
+            faults.append(
+                Fault(field, f"{shortened(name)}, which is to be another one as well", "one role of a column")
+            )
     if faults:
         raise invalid("DRAFT_INVALID", "no policy can be drafted", faults)
 
@@ -138,10 +150,10 @@ def _with_people(session: WarehouseSession, source: Source, facts: Sequence[Colu
     return [replace(one, agreeing=by_name[one.name].agreeing) if one.name in by_name else one for one in facts]
 
 
-def _with_lists(session: WarehouseSession, source: Source, draft: ColumnDraft) -> ColumnDraft:
+def with_lists(session: WarehouseSession, source: Source, draft: ColumnDraft) -> ColumnDraft:
     """The draft with the lists that cells of text seem to be, where it may become sensitive."""
     may_be_lists = draft.facts.kind is ValueKind.TEXT and draft.facts.distinct > 1
-    if not may_be_lists or (draft.decided and draft.role is not Role.SENSITIVE):
+    if draft.lists is not None or not may_be_lists or (draft.decided and draft.role is not Role.SENSITIVE):
         return draft
     return replace(draft, lists=lists_in(session, source, draft.facts.name))
 

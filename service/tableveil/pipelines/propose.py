@@ -12,7 +12,7 @@ from tableveil.hierarchy import SafeHarborZip, TableLevels
 from tableveil.pipelines.alternatives import LOCAL, MOST_HIDDEN, Tried, Variant, is_hidden, tried, with_roles
 from tableveil.pipelines.chosen_columns import Narrowed, chosen_columns, paid_by
 from tableveil.pipelines.combined_person import same_in, with_person
-from tableveil.pipelines.draft import draft_of
+from tableveil.pipelines.draft import draft_of, with_lists
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.proposal_forecast import Foreseen, foreseen, newest_month
 from tableveil.pipelines.result import store_result
@@ -248,7 +248,8 @@ def _read_as(job: JobContext, request: ProposalRequest) -> _Read:
         named_record = request.record_column if request.policy is None else request.policy.record_column
         record = named_record or _record_column(draft, person.column) if request.recurs else ""
         singled = _singled_out(draft, request) if declared is None and request.policy is None else []
-        draft = with_roles(draft, _roles(draft, request, (*singled, person.column, record, request.period_column)))
+        roles = _roles(draft, request, (*singled, person.column, record, request.period_column))
+        draft = _with_lists(session, source, draft, with_roles(draft, roles))
         draft = replace(draft, person_column=person.column or None, repeating=person.repeating)
         is_guessed = declared is None and request.policy is None
         chosen = chosen_columns(session, source, draft, request) if is_guessed else Narrowed(draft)
@@ -260,6 +261,15 @@ def _read_as(job: JobContext, request: ProposalRequest) -> _Read:
         read_doubts = doubts(session, source, looked_at, [column.facts.name for column in draft.columns])
     wanted = Wanted(request, record, declared, shares, not person.asked)
     return _Read(draft, person, wanted, singled, chosen, read_doubts)
+
+
+def _with_lists(session: WarehouseSession, source: Source, guessed: PolicyDraft, draft: PolicyDraft) -> PolicyDraft:
+    """The draft, in which cells of columns that became sensitive may be lists as well."""
+    columns = tuple(
+        one if one.role is before.role else with_lists(session, source, one)
+        for before, one in zip(guessed.columns, draft.columns, strict=True)
+    )
+    return replace(draft, columns=columns)
 
 
 def _check_method(request: ProposalRequest, draft: PolicyDraft) -> None:

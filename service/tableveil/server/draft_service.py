@@ -7,6 +7,7 @@ import grpc
 from tableveil.convert.drafts import declare, policy_draft_to_proto
 from tableveil.convert.privacies import table_privacy_to_proto
 from tableveil.convert.tables import table_from_proto
+from tableveil.policy import Role
 from tableveil.server.caller import control_of
 from tableveil.server.declared import completed
 from tableveil.server.servicer_parts import ServicerParts
@@ -31,12 +32,11 @@ class DraftService(draft_service_pb2_grpc.DraftServiceServicer):
         control = control_of(context)
         with self._checks.taken():
             table = table_from_proto(request.table)
-            draft = policy_draft_to_proto(
-                self._drafts.draft(table, control, request.source_query, request.quasi_identifiers)
-            )
+            named = {Role.QUASI_IDENTIFIER: request.quasi_identifiers, Role.SENSITIVE: request.sensitive}
+            draft = policy_draft_to_proto(self._drafts.draft(table, control, request.source_query, named))
         privacy = self._privacies.find(table) if request.HasField("table") else None
         if privacy is not None:
-            declare(draft, table_privacy_to_proto(table, privacy), request.quasi_identifiers)
+            declare(draft, table_privacy_to_proto(table, privacy), named)
         return draft
 
     def WidenPolicy(  # noqa: N802

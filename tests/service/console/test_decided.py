@@ -256,6 +256,23 @@ def test_a_role_that_comes_back_has_its_labels_again(steward: TestClient, house:
     assert kept(house, place).policy.attributes[0] == before.attributes[0]
 
 
+def test_a_column_that_becomes_sensitive_has_its_elements_and_can_be_acknowledged(
+    steward: TestClient, house: House
+) -> None:
+    rows = "age,sex,tags\n" + "".join(
+        f"{20 + i % 3},{'fm'[i % 2]},{'ab'[i % 2]}|{'cd'[i % 3 % 2]}\n" for i in range(60)
+    )
+    loaded(steward, uploaded(steward, rows.encode(), "ward_a.tagged"), header="yes")
+    place = begun(steward, "tagged")
+    assert decided(steward, place, (GENERALIZED, GENERALIZED, HIDDEN)) == place
+    assert decided(steward, place, (GENERALIZED, GENERALIZED, SENSITIVE), acknowledged=["tags"]) == place
+    tagged = kept(house, place).policy.attributes[2]
+    assert (tagged.elements.delimiter, tagged.acknowledged) == ("|", True)
+    assert re.search(r'name="acknowledged" value="tags"[^>]* checked', steward.get(place).text)
+    decided(steward, place, (GENERALIZED, GENERALIZED, SENSITIVE))
+    assert not kept(house, place).policy.attributes[2].acknowledged
+
+
 @pytest.mark.parametrize(
     ("form", "fault"),
     [({"k": "0"}, "k"), ({"k": "many"}, "k"), ({"person": "column", "person_column": ""}, "person")],

@@ -25,8 +25,10 @@ from tableveil.pipelines.propose import proposal_work
 from tableveil.policy import (
     DistinctLDiversity,
     Dominance,
+    Elements,
     KAnonymity,
     LeftBehind,
+    ProbabilisticLDiversity,
     Role,
     TableReference,
     TCloseness,
@@ -475,6 +477,18 @@ def test_corrections_take_the_place_of_what_was_drafted(jobs: JobManager, databa
         assert of["days"].role is Role.SENSITIVE
         assert of["sex"].hierarchy == InlineLevels((("f", "all"), ("m", "all")))
         assert DistinctLDiversity("days", 3) in policy.privacy_models
+
+
+def test_cells_of_a_column_that_becomes_sensitive_may_be_lists(
+    jobs: JobManager, database: Database, session: Session
+) -> None:
+    lists = "['red|green', 'green', 'blue|red', 'blue'][1 + (hash(patient_nr, 5) % 4)::INT]"
+    session.execute(VISITS.replace("['f', 'm'][1 + (hash(patient_nr, 5) % 2)::INT]", lists))
+    [one, *_] = corrected(jobs, database, v1.CorrectedColumn(column="sex", role=policy_pb2.ROLE_SENSITIVE)).alternatives
+    policy = stored_policy(one.policy)
+    of = {attribute.column: attribute for attribute in policy.attributes}
+    assert of["sex"].elements == Elements("|")
+    assert any(isinstance(model, ProbabilisticLDiversity) and model.column == "sex" for model in policy.privacy_models)
 
 
 def test_corrections_that_cannot_be_are_refused_with_their_fields() -> None:

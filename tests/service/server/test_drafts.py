@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from unittest.mock import Mock
 
 import grpc
@@ -11,7 +10,7 @@ import pytest
 
 from tableveil.control import Control, Stopped
 from tableveil.drafting import PolicyDraft
-from tableveil.policy import TableReference
+from tableveil.policy import Role, TableReference
 from tableveil.v1 import draft_service_pb2 as v1
 from tableveil.v1.draft_service_pb2_grpc import DraftServiceStub
 from tableveil.v1.policy_pb2 import TableReference as Table
@@ -23,6 +22,8 @@ def test_a_draft(channel: grpc.Channel, drafts: Mock) -> None:
     drafts.draft.return_value = PolicyDraft(TableReference("db", "main", "people"), (), None, 5, ())
     answer = DraftServiceStub(channel).DraftPolicy(REQUEST)
     assert drafts.draft.call_args.args[0] == TableReference("", "main", "people")
+    DraftServiceStub(channel).DraftPolicy(v1.DraftPolicyRequest(source_query="SELECT 1", sensitive=["a"]))
+    assert drafts.draft.call_args.args[3] == {Role.QUASI_IDENTIFIER: [], Role.SENSITIVE: ["a"]}
     assert answer.proposal.source == Table(schema="main", table="people")
     assert (answer.proposal.rows_are_people, answer.policy.WhichOneof("person")) == (True, None)
     assert (len(answer.proposal.privacy_models), len(answer.policy.privacy_models)) == (1, 0)
@@ -31,7 +32,7 @@ def test_a_draft(channel: grpc.Channel, drafts: Mock) -> None:
 def test_a_client_that_is_gone_ends_the_work(channel: grpc.Channel, drafts: Mock) -> None:
     started, stopped = threading.Event(), threading.Event()
 
-    def draft(table: TableReference, control: Control, query: str, named: Sequence[str]) -> PolicyDraft:
+    def draft(table: TableReference, control: Control, query: str, named: object) -> PolicyDraft:
         started.set()
         while not control.must_stop:
             stopped.wait(0.01)

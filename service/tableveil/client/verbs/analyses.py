@@ -32,13 +32,17 @@ class AnalysisVerbs(HierarchyVerbs):
         self._risks = RiskServiceStub(self._channel)
 
     def draft_policy(
-        self, source: policy_pb2.TableReference | str, quasi_identifiers: Iterable[str] = ()
+        self,
+        source: policy_pb2.TableReference | str,
+        quasi_identifiers: Iterable[str] = (),
+        sensitive: Iterable[str] = (),
     ) -> draft_service_pb2.DraftPolicyResponse:
         """A guessed policy for a table, or for the rows of a SELECT, with a remark on each guess.
 
-        Nothing is stored. The columns `quasi_identifiers` get that role and a hierarchy, whatever is guessed of them.
+        Nothing is stored. The columns `quasi_identifiers` get that role and a hierarchy, whatever is guessed of them,
+        and those of `sensitive` that role, with elements where cells seem to be lists.
         """
-        request = draft_service_pb2.DraftPolicyRequest(quasi_identifiers=quasi_identifiers)
+        request = draft_service_pb2.DraftPolicyRequest(quasi_identifiers=quasi_identifiers, sensitive=sensitive)
         if isinstance(source, str):
             request.source_query = source
         else:

@@ -275,21 +275,27 @@ def _number(kept: Worksheet) -> str:
 
 
 def _take_roles(visit: Visit, kept: Worksheet) -> None:
-    """Takes the roles of the form; a column that is generalized from now on gets the hierarchy of a draft."""
+    """Takes the roles of the form; a column with another one gets the hierarchy, or the elements, of a draft."""
     roles = {str(role): role for role in ROLES}
     listed = [
         (one, roles.get(visit.text(f"role-{position}"), one.role))
         for position, one in enumerate(kept.policy.attributes)
     ]
     drafted: Mapping[str, policy_pb2.Attribute] = {}
-    if changed := [one.column for one, role in listed if role == policy_pb2.ROLE_QUASI_IDENTIFIER != one.role]:
-        drafted = {one.column: one for one in visit.client.draft_policy(kept.table, changed).proposal.attributes}
+    generalized, sensitive = (
+        [one.column for one, role in listed if role == wanted != one.role]
+        for wanted in (policy_pb2.ROLE_QUASI_IDENTIFIER, policy_pb2.ROLE_SENSITIVE)
+    )
+    if generalized or sensitive:
+        draft = visit.client.draft_policy(kept.table, generalized, sensitive)
+        drafted = {one.column: one for one in draft.proposal.attributes}
     for one, role in listed:
         _take_role(one, role, drafted.get(one.column))
+        one.acknowledged = one.column in visit.texts("acknowledged")
     # No model of a column holds once that is not sensitive.
     models = kept.policy.privacy_models
-    sensitive = {one.column for one in kept.policy.attributes if one.role == policy_pb2.ROLE_SENSITIVE}
-    holding = [one for one in models if not column_of(one) or column_of(one) in sensitive]
+    protected = {one.column for one in kept.policy.attributes if one.role == policy_pb2.ROLE_SENSITIVE}
+    holding = [one for one in models if not column_of(one) or column_of(one) in protected]
     del models[:]
     models.extend(holding)
 
@@ -305,6 +311,8 @@ def _take_role(
         changed.hierarchy.suppression_only.SetInParent()
         if drafted is not None and drafted.HasField("hierarchy"):
             changed.CopyFrom(drafted)
+    elif drafted is not None and drafted.HasField("elements"):
+        changed.elements.CopyFrom(drafted.elements)
     attribute.CopyFrom(changed)
 
 
