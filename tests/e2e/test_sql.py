@@ -58,7 +58,9 @@ class Clinic:
 def clinic(serve_all_along: Serve, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clinic]:
     path = tmp_path_factory.mktemp("sql") / "clinic.duckdb"
     samples.create(
-        path, **dict.fromkeys(("people", "declared", "drafted", "growing", "risky", "roles"), samples.PEOPLE)
+        path,
+        **dict.fromkeys(("people", "declared", "drafted", "growing", "risky", "roles"), samples.PEOPLE),
+        strangers=f"SELECT * REPLACE (-id AS id, age + 11 AS age, 'c' || ward AS ward) FROM ({samples.PEOPLE})",
     )
     server = serve_all_along(path)
     with ExitStack() as opened:
@@ -163,6 +165,17 @@ def test_a_release_is_refreshed_and_withdrawn_by_its_name(clinic: Clinic) -> Non
     with pytest.raises(NotFoundError) as raised:
         steward.execute(REFRESHED)
     assert raised.value.faults[0].field == "line 1, column 26"
+
+
+def test_a_refresh_invents_no_reason(clinic: Clinic) -> None:
+    steward = clinic.people["steward"]
+    wanted = create("unreasoned", options="WITH (k_anonymity(4), suppression_limit = 0.05)")
+    first = steward.wait(steward.execute(wanted.replace("FROM people", "FROM strangers")).job.name)
+    refused = clinic.sql("-c", "REFRESH ANONYMIZED TABLE unreasoned")
+    assert (refused.exit_code, "REPEATED_RELEASE" in refused.stderr) == (2, True), refused.stderr
+    assert steward.get_release(first.result).current
+    again = clinic.sql("-c", "REFRESH ANONYMIZED TABLE unreasoned BECAUSE 'wards moved'")
+    assert again.exit_code == 0, again.stderr
 
 
 def test_grants_are_given_and_taken(clinic: Clinic) -> None:

@@ -90,12 +90,11 @@ def execute(request: ExecuteStatementRequest, call: Call) -> ExecuteStatementRes
                 declared = call(DeclarePrivacyRequest(table=table, privacy=privacy))
             return ExecuteStatementResponse(privacy=declared)
         case Refresh(target, reason):
-            name = _standing(target, call)
-            policy = _policy_of(name, call)
+            policy = _policy_of(_standing(target, call), call)
             # The rows that the source has now may be those of a later load.
             policy, _ = without_loads(policy)
             policy.release.if_exists = IF_EXISTS_REPLACE
-            policy.repeat_reason = reason or policy.repeat_reason or f"{name} is refreshed"
+            policy.repeat_reason = reason or policy.repeat_reason
             return ExecuteStatementResponse(job=call(SubmitJobRequest(policy=policy, request_id=request.request_id)))
         case Withdraw(target, reason):
             withdrawn = call(WithdrawReleaseRequest(name=_standing(target, call), reason=reason))

@@ -72,7 +72,7 @@ CODES = {
     ),
     "REPEATED_RELEASE": (
         "These records were released before. Two releases together can tell more than each alone.",
-        "Judge them together, or give `repeat_reason`. An earlier one counts also when it is replaced or withdrawn.",
+        "Judge them together, or give `repeat_reason` (`REFRESH … BECAUSE`). Replaced or withdrawn ones count too.",
     ),
     "REPORT_INVALID": ("There is no such edition of this report.", "Choose another edition."),
     "ROWS_DIFFER": ("The rows do not have the checksum of the release.", "Do not trust the copy. Export it again."),
