@@ -285,7 +285,12 @@ class _Player:
             models = tuple(
                 KAnonymity(k * times) if isinstance(one, KAnonymity) else one for one in policy.privacy_models
             )
-            levels = self._levels(replace(policy, privacy_models=models))
+            # Only the levels are wanted, of which a column would give away too much among so many times the k.
+            attributes = tuple(
+                one if one.role is Role.QUASI_IDENTIFIER else replace(one, acknowledged=True)
+                for one in policy.attributes
+            )
+            levels = self._levels(replace(policy, privacy_models=models, attributes=attributes))
             if levels and levels not in taken:
                 taken.add(levels)
                 made, document = coarser(levels)
