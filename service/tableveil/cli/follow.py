@@ -12,9 +12,9 @@ from rich.console import Console
 from tableveil.cli.ended import of_job
 from tableveil.cli.exit_codes import ExitCode
 from tableveil.cli.interruptible import interruptible
-from tableveil.cli.progress import ProgressView, progress_view
 from tableveil.cli.verb import CommandSession
 from tableveil.client.failures import error_from
+from tableveil.client.progress import ProgressView, progress_view
 from tableveil.errors import TableveilError
 from tableveil.v1 import job_service_pb2
 

@@ -8,7 +8,7 @@ import re
 import pytest
 from rich.console import Console
 
-from tableveil.cli.progress import Bars, Lines, progress_view
+from tableveil.client.progress import Bars, Lines, progress_view
 from tableveil.v1 import job_service_pb2
 from tableveil.wording.progress import findings
 from tests.service.client import samples

@@ -144,15 +144,27 @@ class JobVerbs(ReleaseVerbs, PrivacyVerbs):
             self._closed.wait,
         )
 
-    def wait(self, job: Name, *, publication: bool = True, timeout: float | None = None) -> job_service_pb2.Job:
+    def wait(
+        self, job: Name, *, publication: bool = True, timeout: float | None = None, progress: bool = False
+    ) -> job_service_pb2.Job:
         """The job once it has succeeded and, with `publication`, its release is at all targets of its policy.
+
+        With `progress` it shows meanwhile what the job does: as a bar in a terminal, and as lines in a notebook.
 
         Raises:
             TimeoutError: The job has not ended within so many seconds. It goes on.
             UnpublishedError: The release stands, but a target did not take it.
             TableveilError: The job failed, or was cancelled or interrupted. `watch_job` ends with such a job instead.
         """
-        [last] = deque(self.watch_job(job, timeout), maxlen=1)
+        changes = self.watch_job(job, timeout)
+        if progress:
+            # Rich is not loaded by programs that show nothing.
+            from rich.console import Console
+
+            from tableveil.client.progress import shown
+
+            changes = shown(changes, Console())
+        [last] = deque(changes, maxlen=1)
         if last.state != job_service_pb2.JOB_STATE_SUCCEEDED:
             raise error_from(last.failure)
         if publication and (error := self.unpublished(last)) is not None:

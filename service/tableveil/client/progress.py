@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, Self
 
 from rich.console import Console, Group
@@ -36,6 +36,14 @@ class ProgressView(Protocol):
 def progress_view(console: Console) -> ProgressView:
     """Chooses the view that suits the console."""
     return Bars(console) if console.is_terminal else Lines(console)
+
+
+def shown(jobs: Iterable[job_service_pb2.Job], console: Console) -> Iterator[job_service_pb2.Job]:
+    """The states of a job, each shown as it comes."""
+    with progress_view(console) as view:
+        for job in jobs:
+            view.show(job)
+            yield job
 
 
 class Lines:
