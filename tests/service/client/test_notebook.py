@@ -1,4 +1,4 @@
-"""What notebooks show: messages as tables that show nothing unescaped, and the progress of a job."""
+"""Notebooks show messages as tables with nothing unescaped, and a wait shows the progress of its job."""
 
 from __future__ import annotations
 
