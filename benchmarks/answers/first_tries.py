@@ -135,7 +135,7 @@ def _same_as(expected: Callable[[list[dict[str, Any]]], Rows]) -> Callable[[Rows
 
 
 def _names(records: list[dict[str, Any]]) -> Rows:
-    known = {"M": "men", "F": "women"}
+    known = {"M": "men", "F": "women", "*": "unknown"}
     return list(Counter(known[record["sex"]] for record in records if record["sex"] in known).items())
 
 
@@ -190,9 +190,8 @@ QUESTIONS = (
         "mean charge by sex and ten-year band",
         f"SELECT sex, age_from // 10 * 10 AS band, avg(charge), count(*) FROM {RELEASED} GROUP BY ALL",
         _all_weighed,
-        ", tv_band(age, 10) AS part to FROM, group by part.band_from",
-        f"SELECT sex, part.band_from AS band, tv_estimated_mean(charge, weight), sum(weight) FROM {RELEASED}, "
-        "tv_band(age, 10) AS part GROUP BY ALL",
+        "Write GROUP BY age",
+        f"SELECT sex, age, avg(charge), count(*) FROM {RELEASED} GROUP BY ALL",
     ),
     Question(
         "share over 65",
@@ -206,6 +205,9 @@ QUESTIONS = (
         f"WITH names (sex, name) AS (VALUES ('M', 'men'), ('F', 'women')) SELECT name, count(*) FROM {RELEASED} "
         "JOIN names USING (sex) GROUP BY name",
         _same_as(_names),
+        "for all who may be meant",
+        f"WITH names (sex, name) AS (VALUES ('M', 'men'), ('F', 'women'), ('*', 'unknown')) SELECT name, count(*) "
+        f"FROM {RELEASED} JOIN names USING (sex) GROUP BY name",
     ),
     Question(
         "median stay by county",
@@ -222,9 +224,8 @@ QUESTIONS = (
         "admissions by quarter",
         f"SELECT date_trunc('quarter', admission_date_from) AS quarter, count(*) FROM {RELEASED} GROUP BY ALL",
         _all_weighed,
-        ", tv_period(admission_date, 'quarter') AS part to FROM, group by part.period_from",
-        f"SELECT part.period_from AS quarter, sum(weight) FROM {RELEASED}, "
-        "tv_period(admission_date, 'quarter') AS part GROUP BY ALL",
+        "Write GROUP BY admission_date",
+        f"SELECT admission_date, count(*) FROM {RELEASED} GROUP BY ALL",
     ),
     Question(
         "histogram of the stay by bounds",

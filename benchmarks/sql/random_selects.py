@@ -28,7 +28,7 @@ def rows_of(count: int) -> str:
         "SELECT CASE WHEN i % 11 > 0 THEN '[' || 10 * (i % 9) || ', ' || 10 * (i % 9) + 10 || '[' END AS age, "
         "(10 * (i % 9))::INTEGER AS age_from, 'ward ' || i % 7 AS ward, (i * 7919 % 100003)::DOUBLE / 4 AS charge, "
         "DATE '2024-01-01' + (i % 366)::INTEGER AS day, CASE WHEN i % 13 > 0 THEN (i % 31)::INTEGER END AS stay, "
-        "(10 * (i % 9) + 9)::INTEGER AS age_to, (i % 9 + 1)::INTEGER AS age_rank, i % 2 = 0 AS urgent, "
+        "(10 * (i % 9) + 9)::INTEGER AS age_to, (i % 9 + 1)::BIGINT AS age_rank, i % 2 = 0 AS urgent, "
         "'case ' || i % 40 AS diagnosis "
         f"FROM range({count}) r(i)"
     )

@@ -2,50 +2,122 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import duckdb
 
 from tableveil.backend import folded
-from tableveil.endpoint.meanings import ReleaseTable
+from tableveil.endpoint.labels import (
+    Label,
+    LabelColumn,
+    Part,
+    ReleasedLabels,
+    ReleaseTable,
+    UnknownTextError,
+    comparable,
+)
+
+_BOUNDS = ("BIGINT", "DOUBLE", "DATE", "TIMESTAMP")
+
+Values = list[Any] | dict[str, Any]
+"""Values of parameters, in their order or by their names."""
 
 
 class LookInFiles:
     """Attaches the file of a release when it is first looked into, and looks once."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, attach: Callable[[int], str]) -> None:
-        """`attach` gives the name of the database of a release."""
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        attach: Callable[[int], str],
+        values: Callable[[int, Sequence[str]], Values | None] = lambda *_: None,
+    ) -> None:
+        """`attach` gives the name of the database of a release, `values` those of parameters, if they are bound."""
         self._connection = connection
+        self._values = values
+        self.bound: Values | None = None
         self.attach = cache(attach)
         self.columns = cache(self._columns)
-        self.is_disordered = cache(self._is_disordered)
+        self.labels = cache(self._labels)
         self.straddling = cache(self._straddling)
-        self.is_general = cache(self._is_general)
 
-    def _columns(self, table: ReleaseTable) -> Sequence[tuple[str, str]]:
+    def bind(self, parameters: int, names: Sequence[str]) -> None:
         """See `Look`."""
-        described = self._connection.execute(f"DESCRIBE {self._path(table)}").fetchall()
-        return [(name, type_) for name, type_, *_ in described]
+        self.bound = self._values(parameters, names)
 
-    def _is_disordered(self, table: ReleaseTable, label: str) -> bool:
-        """See `Look`; `*` is the last label, wherever it would be among texts."""
-        name, rank = _quoted(label), _quoted(f"{label}_rank")
-        labels = f"SELECT DISTINCT {name} AS label, {rank} AS place FROM {self._path(table)} WHERE {name} <> '*'"
-        before = f"SELECT label, lag(label) OVER (ORDER BY place) AS earlier FROM ({labels})"
-        disordered = self._connection.execute(f"SELECT count(*) FROM ({before}) WHERE earlier > label").fetchone()
-        return disordered is not None and disordered[0] > 0
+    def _columns(self, table: ReleaseTable) -> Mapping[str, tuple[Part, LabelColumn] | None]:
+        """See `Look`: by the names and types that every release gives to columns beside labels.
 
-    def _straddling(self, table: ReleaseTable, label: str, operator: str, value: str | None) -> int:
+        Labels that are values, and have the order of their texts, are columns as any other.
+        """
+        types = dict(
+            self._connection.execute(f"SELECT column_name, column_type FROM (DESCRIBE {self._path(table)})").fetchall()
+        )
+        found: dict[str, tuple[Part, LabelColumn] | None] = dict.fromkeys(types)
+        for name, type_ in types.items():
+            if type_ != "VARCHAR" or types.get(f"{name}_rank") != "INTEGER":
+                continue
+            low, high = types.get(f"{name}_from", ""), types.get(f"{name}_to", "")
+            column = LabelColumn(table, name, low if low == high and low in _BOUNDS else "", self._levels(table, name))
+            if column.levels == (0,) and self.labels(column).are_plain:
+                continue
+            found[name], found[f"{name}_rank"] = (Part.LABEL, column), (Part.RANK, column)
+            if column.bounds:
+                found[f"{name}_from"], found[f"{name}_to"] = (Part.LOW, column), (Part.HIGH, column)
+        return found
+
+    def _levels(self, table: ReleaseTable, name: str) -> tuple[int, ...]:
+        path = self._path(replace(table, name=f"{table.name}_columns"))
+        try:
+            row = self._connection.execute(f"SELECT levels FROM {path} WHERE column_name = ?", [name]).fetchone()
+        except (duckdb.CatalogException, duckdb.BinderException):
+            return ()
+        return tuple(map(int, row[0].split(","))) if row is not None and row[0] else ()
+
+    def _labels(self, column: LabelColumn) -> ReleasedLabels:
+        """See `Look`."""
+        names = [_quoted(column.name), _quoted(column.beside(Part.RANK))]
+        names += [_quoted(column.beside(part)) for part in (Part.LOW, Part.HIGH) if column.bounds]
+        distinct = f"SELECT DISTINCT {', '.join(names)} FROM {self._path(column.table)}"
+        rows = self._connection.execute(f"{distinct} WHERE {names[0]} IS NOT NULL ORDER BY 2").fetchall()
+        return ReleasedLabels(column, (Label(text, rank, *map(comparable, ends)) for text, rank, *ends in rows))
+
+    def texts(self, constant: str, names: Collection[str]) -> Sequence[str] | None:
+        """See `Look`."""
+        rows = self._asked(f"SELECT {constant} AS given, TRY_CAST(given AS VARCHAR)", names)
+        if rows is None:
+            return None
+        values = [item for given, text in rows for item in (given if isinstance(given, list) else [text])]
+        return [str(value) for value in values if value is not None]
+
+    def matching(self, condition: str, texts: Sequence[str], names: Collection[str]) -> Sequence[str] | None:
+        """See `Look`."""
+        listed = ", ".join(_quoted(text, "'") for text in texts)
+        labels = f"(SELECT unnest([{listed}]::VARCHAR[]) AS label)"
+        rows = self._asked(f"SELECT label FROM {labels} WHERE {condition}", names)
+        return None if rows is None else [text for (text,) in rows]
+
+    def _asked(self, statement: str, names: Collection[str]) -> list[tuple[Any, ...]] | None:
+        if names and self.bound is None:
+            return None
+        given = self.bound or []
+        bound = given if isinstance(given, dict) else {str(place): value for place, value in enumerate(given, 1)}
+        try:
+            return self._connection.execute(statement, {name: bound[name] for name in names} or None).fetchall()
+        except duckdb.Error:
+            raise UnknownTextError from None
+
+    def _straddling(self, column: LabelColumn, operator: str, value: str | None) -> int:
         """See `Look`; a value that is no number or time is as good as none."""
-        name, low, high = (_quoted(f"{label}{end}") for end in ("", "_from", "_to"))
-        type_ = self._type_of_bounds(table, label)
-        limit = _value(type_)
+        name, low, high = (_quoted(column.name), *(_quoted(column.beside(part)) for part in (Part.LOW, Part.HIGH)))
+        limit = f"TRY_CAST(? AS {'TIMESTAMP' if column.of_time else 'DOUBLE'})"
         # The upper end is no value of these labels.
         above = (
             f"({low} IS DISTINCT FROM {high} AND NOT suffix({name}, ']'))"
-            if type_ in ("DOUBLE", "TIMESTAMP")
+            if column.bounds in ("DOUBLE", "TIMESTAMP")
             else "FALSE"
         )
         all_, none = {
@@ -55,35 +127,13 @@ class LookInFiles:
             "<=": (f"{high} <= {limit}", f"{low} > {limit}"),
         }[operator]
         one_side = f"coalesce({all_}, FALSE) OR coalesce({none}, FALSE) OR coalesce({low} = {high}, FALSE)"
-        counted = f"SELECT count(*) FROM {self._path(table)} WHERE {name} IS NOT NULL AND NOT ({one_side})"
+        counted = f"SELECT count(*) FROM {self._path(column.table)} WHERE {name} IS NOT NULL AND NOT ({one_side})"
         row = self._connection.execute(counted, [value] * counted.count("?")).fetchone()
         return int(row[0]) if row is not None else 0
 
-    def has(self, table: ReleaseTable, label: str, value: str) -> bool:
-        """See `Look`."""
-        one = f"SELECT 1 FROM {self._path(table)} WHERE {_quoted(label)} = ? LIMIT 1"
-        return self._connection.execute(one, [value]).fetchone() is not None
-
-    def is_value(self, table: ReleaseTable, label: str, value: str) -> bool:
-        """See `Look`."""
-        cast = f"SELECT {_value(self._type_of_bounds(table, label))} IS NOT NULL"
-        return self._connection.execute(cast, [value]).fetchone() == (True,)
-
-    def _type_of_bounds(self, table: ReleaseTable, label: str) -> str:
-        return next(type_ for column, type_ in self.columns(table) if column == f"{label}_from")
-
-    def _is_general(self, table: ReleaseTable, label: str) -> bool:
-        """See `Look`; the column `levels` lists those of all labels."""
-        path = self._path(replace(table, name=f"{table.name}_columns"))
-        try:
-            row = self._connection.execute(f"SELECT levels FROM {path} WHERE column_name = ?", [label]).fetchone()
-        except (duckdb.CatalogException, duckdb.BinderException):
-            return False
-        return row is not None and row[0] not in (None, "0")
-
     def values(self, table: ReleaseTable, column: str, most: int) -> Sequence[str]:
         """See `Look`."""
-        names = {folded(name) for name, _ in self.columns(table)}
+        names = {folded(name) for name in self.columns(table)}
         value = _quoted(column)
         place = f"min({_quoted(f'{column}_rank')})" if f"{folded(column)}_rank" in names else value
         values = self._connection.execute(
@@ -96,10 +146,5 @@ class LookInFiles:
         return f"{self.attach(table.release)}.{_quoted(table.schema)}.{_quoted(table.name)}"
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _value(type_: str) -> str:
-    """A parameter as a value of bounds of that type, or NULL."""
-    return f"TRY_CAST(? AS {'TIMESTAMP' if type_ in ('DATE', 'TIMESTAMP') else 'DOUBLE'})"
+def _quoted(name: str, quote: str = '"') -> str:
+    return quote + name.replace(quote, quote * 2) + quote

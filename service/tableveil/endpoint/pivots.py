@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from tableveil.endpoint.allowed import refused
-from tableveil.endpoint.meanings import Look, ReleaseTable
-from tableveil.endpoint.misuses import edited
+from tableveil.endpoint.label_words import edited
+from tableveil.endpoint.labels import Look, ReleaseTable
 from tableveil.endpoint.written_columns import place_of
 
 MOST_VALUES = 1_000

@@ -20,7 +20,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -32,7 +32,7 @@ from tableveil.answers import MACROS
 from tableveil.backend import arrow_type, cleared, folded
 from tableveil.endpoint import second_opinion
 from tableveil.endpoint.information import create_views, described
-from tableveil.endpoint.looked import LookInFiles
+from tableveil.endpoint.looked import LookInFiles, Values
 from tableveil.endpoint.made_functions import WIDTH_BUCKET
 from tableveil.endpoint.pipes import Message, receive, send
 from tableveil.endpoint.spread import MOST_ROWS, SpreadAnswer, under_other_assumptions
@@ -57,9 +57,6 @@ UNCOUNTED = 1.5
 
 HINT = "tableveil.hint"
 """The key of the hint in the metadata of a schema."""
-
-Values = list[Any] | dict[str, Any]
-"""Values of parameters, in their order or by their names."""
 
 _DEEPEST_CALLS = 5_000
 _SECONDS_BETWEEN_LOOKS = 0.02
@@ -192,7 +189,11 @@ def _queried(connection: duckdb.DuckDBPyConnection, request: Message, answers: B
         return alias_of(number)
 
     tables = {(schema, name): number for schema, name, number in request["tables"]}
-    in_files = LookInFiles(connection, attach)
+
+    def bound(count: int, names: Sequence[str]) -> Values | None:
+        return _values(connection, request["parameters"], count, names) if request["parameters"] else None
+
+    in_files = LookInFiles(connection, attach, bound)
     withdrawn = {(schema, name): day for schema, name, day in request["withdrawn"]}
     checked = check(request["statement"], tables, in_files, withdrawn, lenient=request["lenient"])
     for number in sorted(checked.releases):
@@ -202,7 +203,7 @@ def _queried(connection: duckdb.DuckDBPyConnection, request: Message, answers: B
     _create_functions(connection, checked.text)
     _lock(connection)
     second_opinion.require_same(connection, checked)
-    values = _values(connection, request["parameters"], checked) if request["parameters"] else None
+    values = in_files.bound
     account = {"releases": sorted(checked.releases), "parameters": checked.parameters, "names": checked.names}
     if checked.parameters and values is None:
         if request["rows"]:
@@ -350,9 +351,8 @@ def _table(encoded: str) -> pa.Table:
     return pa.ipc.open_stream(base64.b64decode(encoded)).read_all()
 
 
-def _values(connection: duckdb.DuckDBPyConnection, encoded: str, checked: CheckedStatement) -> Values:
+def _values(connection: duckdb.DuckDBPyConnection, encoded: str, expected: int, names: Sequence[str]) -> Values:
     """The values of the parameters, by their names if these have any: those of the sent columns, or in their order."""
-    expected = checked.parameters
     try:
         bound_table = _table(encoded)
         # Arrow trusts the offsets that it is sent: others would read from this process, instead of from the values.
@@ -370,13 +370,13 @@ def _values(connection: duckdb.DuckDBPyConnection, encoded: str, checked: Checke
     if rows != 1 or columns != expected:
         size = f"{rows} rows of {columns} parameters"
         raise InvalidError.of("PARAMETERS_INVALID", "parameters", size, f"one row of {expected}")
-    if not checked.names:
+    if not names:
         return values
     sent = {folded(name): value for name, value in zip(bound_table.column_names, values, strict=True)}
-    wanted = [folded(name) for name in checked.names]
+    wanted = [folded(name) for name in names]
     if set(sent) == set(wanted):
         values = [sent[name] for name in wanted]
-    return dict(zip(checked.names, values, strict=True))
+    return dict(zip(names, values, strict=True))
 
 
 def _told(error: Exception, request: Message) -> TableveilError:

@@ -14,9 +14,9 @@ from sqlglot.tokenizer_core import Token, TokenType
 from tableveil.backend import folded
 from tableveil.endpoint.allowed import FIELD, refused, require_allowed
 from tableveil.endpoint.grammar import ROWS_OF_LABELS, SERIES, AnalystSql
-from tableveil.endpoint.labels_read import LabelsRead
-from tableveil.endpoint.meanings import Look, Part, ReleaseTable
-from tableveil.endpoint.misuses import edited, hint_of, misread
+from tableveil.endpoint.label_rule import LabelRule
+from tableveil.endpoint.label_words import edited, hint_of, misread
+from tableveil.endpoint.labels import Look, ReleaseTable
 from tableveil.endpoint.pivots import with_values
 from tableveil.endpoint.written_shorthands import INFORMATION, INFORMATION_VIEWS, shown
 from tableveil.errors import InvalidError, NotFoundError, nearest, shortened
@@ -38,6 +38,7 @@ MOST_TOKENS = 20_000
 
 _EXPECTED = "one SELECT, PIVOT or UNPIVOT, which may have EXPLAIN, DESCRIBE or SUMMARIZE before it, or SHOW TABLES"
 _ANALYZE = re.compile(r"\s*ANALYZE\b", re.IGNORECASE)
+_ESTIMATED = "_estimated"
 _SUFFIXES = ("_about", "_classes", "_classification", "_columns", "_estimated", "_labels", "_risk", "_risk_histogram")
 """The ends of the names of a release's tables."""
 
@@ -115,24 +116,22 @@ def check(
         raise _too_deep()
     try:
         described, written = _without_description(text)
+        written = _numbered(written)
         tree, resolver = _read(written, tables, withdrawn or {})
+        named, parameters = _parameters(tree)
+        if look is not None:
+            look.bind(parameters, named)
         if look is not None and (whole := with_values(tree, resolver.read, look, written)) != written:
             tree, resolver = _read(whole, tables, withdrawn or {})
         hint, unordered = _with_bounds(tree, resolver, look, lenient=lenient) if look is not None else ("", ())
     except RecursionError:
         raise _too_deep() from None
-    names = [placeholder.name for placeholder in tree.find_all(exp.Placeholder)]
-    named = tuple(dict.fromkeys(name for name in names if name not in ("", "?") and not name.isdecimal()))
-    if named and len(named) < len({*names}):
-        raise refused("parameters with names and without", "one kind of parameters")
-    # Each ? is a parameter of its own; $1 is the same one wherever it stands.
-    unnamed = sum(name in ("", "?") for name in names) + len({name for name in names if name.isdecimal()})
     return CheckedStatement(
         resolver.text(),
         resolver.written,
         described,
         frozenset(resolver.releases),
-        len(named) or unnamed,
+        parameters,
         hint,
         named,
         unordered,
@@ -152,15 +151,38 @@ def _read(
 
 
 def _with_bounds(tree: exp.Expr, resolver: _Resolver, look: Look, *, lenient: bool) -> tuple[str, tuple[str, ...]]:
-    """Completes calls of functions of labels; the hint if labels are taken for values, and its columns of labels."""
-    labels = LabelsRead(resolver.written, resolver.read, look)
-    columns = labels.read(tree)
-    for start, end, text in labels.edits:
+    """Completes calls of functions of labels; the hint if labels mislead, and the statement's columns without order."""
+    estimated = {
+        table: f"{table.name}{_ESTIMATED}"
+        for table in resolver.read.values()
+        if (folded(table.schema), f"{folded(table.name)}{_ESTIMATED}") in resolver.tables
+    }
+    rule = LabelRule(resolver.written, resolver.read, look, estimated)
+    rule.read(tree)
+    for start, end, text in rule.edits:
         resolver.edits[start] = (end, text)
-    if labels.misuses and not lenient:
-        raise misread(labels.misuses, resolver.written)
-    hint = hint_of(labels.misuses, resolver.written) if labels.misuses else ""
-    return hint, tuple(name for name, of in columns.columns if of is not None and of.part is not Part.RANK)
+    if rule.misuses and not lenient:
+        raise misread(rule.misuses, resolver.written)
+    hint = hint_of(rule.misuses, resolver.written) if rule.misuses else " ".join(rule.hints)
+    return hint, rule.unordered
+
+
+def _numbered(text: str) -> str:
+    """The text in which each ? is a parameter with its number."""
+    tokens = _tokens(text)
+    marks = [token for token in tokens if token.token_type is TokenType.PLACEHOLDER]
+    if marks and any(token.token_type is TokenType.PARAMETER for token in tokens):
+        raise refused("parameters with names and without", "one kind of parameters")
+    return edited(text, ((token.start, token.end + 1, f"${place}") for place, token in enumerate(marks, 1)))
+
+
+def _parameters(tree: exp.Expr) -> tuple[tuple[str, ...], int]:
+    """The names of a statement's parameters, if they have any, and how many it takes."""
+    names = {placeholder.name for placeholder in tree.find_all(exp.Placeholder)}
+    named = tuple(dict.fromkeys(one.name for one in tree.find_all(exp.Placeholder) if not one.name.isdecimal()))
+    if named and len(named) < len(names):
+        raise refused("parameters with names and without", "one kind of parameters")
+    return named, len(names)
 
 
 def _without_description(text: str) -> tuple[str, str]:

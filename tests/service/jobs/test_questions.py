@@ -146,10 +146,11 @@ OTHERS = {
     "three per group": "SELECT region, diagnosis, mean FROM (SELECT region, diagnosis, avg(charge) AS mean, "
     "rank() OVER (PARTITION BY region ORDER BY avg(charge) DESC) AS place FROM discharges_released "
     "GROUP BY region, diagnosis) AS r WHERE place <= 3 ORDER BY region, mean DESC",
-    "pyramid": "SELECT age, count(*) FILTER (WHERE region = 'north'), -count(*) FILTER (WHERE region = 'south') "
-    "FROM discharges_released GROUP BY age ORDER BY min(age_rank)",
-    "groups of age": "SELECT CASE WHEN age_to < 60 THEN 'young' WHEN age_from >= 60 THEN 'old' ELSE 'unknown' END, "
-    "count(*), avg(charge) FROM discharges_released GROUP BY 1 ORDER BY 1",
+    "pyramid": "SELECT age, count(*) FILTER (WHERE region IN ('north', '*')), "
+    "-count(*) FILTER (WHERE region IN ('south', '*')) FROM discharges_released GROUP BY age ORDER BY min(age_rank)",
+    "groups of age": "SELECT CASE WHEN coalesce(age_to < 60, FALSE) THEN 'young' "
+    "WHEN coalesce(age_from >= 60, FALSE) THEN 'old' ELSE 'unknown' END, count(*), avg(charge) "
+    "FROM discharges_released GROUP BY 1 ORDER BY 1",
     "having": "SELECT diagnosis, (tv_mean(age, age_from, age_to)).low FROM discharges_released WHERE age <> '*' "
     "GROUP BY diagnosis HAVING (tv_mean(age, age_from, age_to)).low > 30 ORDER BY diagnosis",
     "ratio": "SELECT (tv_share_between(age, age_from, age_to, NULL, 19)).possible / "
@@ -157,7 +158,8 @@ OTHERS = {
     "pairs of one class": "SELECT count(*) FROM discharges_released AS a JOIN discharges_released AS b "
     "ON a.class_id = b.class_id WHERE a.diagnosis < b.diagnosis",
     "labels of known values": "WITH known (label, least, most) AS (VALUES ('north', 1::BIGINT, 3::BIGINT), "
-    "('south', 4::BIGINT, 9::BIGINT)) SELECT (tv_mean(region, least, most)).low, (tv_max(region, least, most)).high, "
+    "('south', 4::BIGINT, 9::BIGINT), ('*', 1::BIGINT, 9::BIGINT)) "
+    "SELECT (tv_mean(region, least, most)).low, (tv_max(region, least, most)).high, "
     "(tv_count_between(region, least, most, 3, 5)).possible FROM discharges_released JOIN known ON label = region",
 }
 

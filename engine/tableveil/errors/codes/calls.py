@@ -30,8 +30,8 @@ CODES = {
     "JOB_NOT_FOUND": ("There is no such job, or it is not yours.", "Look at `tableveil jobs`."),
     "JOB_OF_RELEASE": ("The job made a release, and the ledger keeps it.", "Withdraw the release instead."),
     "LABELS_MISREAD": (
-        "The query compares, sorts or averages labels as if they were texts or numbers.",
-        "Follow the hint. It names the function for labels.",
+        "The query takes labels for values: it does more than compare, group and count them.",
+        "Follow the hint. It names labels, a function of labels, or a table of estimated values.",
     ),
     "MESSAGE_TOO_LARGE": (
         "The message is larger than the server takes.",
