@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import grpc
 import pytest
@@ -11,17 +11,25 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from tableveil.audit.entry import read_line
 from tableveil.v1 import audit_service_pb2 as v1
+from tableveil.v1.proposal_service_pb2 import ProposalRequest
 from tests.campaign.fuzz.campaign import fuzz
+from tests.campaign.fuzz.fixtures import NAMES, ghost
 from tests.service.access.house import Fields, House, opened
 
-FEW, MANY = 300, 5_000
+FEW, MANY = 200, 5_000
 
 
 @pytest.mark.parametrize(("calls", "cases"), [(FEW, 4), pytest.param(MANY, 40, marks=pytest.mark.long)])
 def test_no_message_breaks_the_server(calls: int, cases: int) -> None:
-    report = fuzz(seed=20, seconds=1_800, calls=calls, cases=cases)
+    report = fuzz(seed=20, seconds=7_200, calls=calls, cases=cases)
     assert report.broken == []
     assert report.calls == calls
+
+
+def test_two_names_that_nothing_has_stay_two() -> None:
+    """A proposal that names one column twice has a fault more."""
+    asked = ProposalRequest(leave_out=NAMES)
+    assert len({*cast(ProposalRequest, ghost(asked)).leave_out}) == len(NAMES)
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from tableveil.errors import BusyError
@@ -17,6 +17,12 @@ SECONDS_OF_BURST = 5
 
 MOMENT_SECONDS = 0.25
 """How long a call waits for those of its principal that end in a moment, before it is told to come back."""
+
+LONGEST_DELAY_SECONDS = 30.0
+"""How late a turn is at most that a refused call is given: a client that makes no call again keeps others from none."""
+
+_NEWEST = 0.1
+"""The weight of the last of the seconds for which something was held."""
 
 _MOST_KNOWN = 1000
 """Principals who are remembered although they have not called lately."""
@@ -61,10 +67,23 @@ class Limits:
 
 @dataclass(slots=True)
 class _Bucket:
-    """The calls that a principal may make at once, as of a time."""
+    """The calls that a principal may make at once, as of a time, and the turn of its last refused one.
+
+    `seconds` is how long its calls held each thing of late.
+    """
 
     calls: float
     at: float
+    turn: float = 0.0
+    seconds: dict[Held, float] = field(default_factory=dict)
+
+    def delay(self, first: float, pace: float) -> float:
+        """The seconds after which a refused call may come again: so many if it is the first one, or after the others.
+
+        They get their turns at this pace. If all came at once, most of them would be refused again.
+        """
+        self.turn = min(max(self.turn + pace, self.at + first), self.at + LONGEST_DELAY_SECONDS)
+        return self.turn - self.at
 
 
 class FairUse:
@@ -85,9 +104,11 @@ class FairUse:
             if bucket.calls >= 1:
                 bucket.calls -= 1
                 return
+            pace = 1 / self._limits.calls_per_second
+            delay = bucket.delay((1 - bucket.calls) * pace, pace)
         actual = f"more than {self._limits.calls_per_second} calls a second"
         error = BusyError.of("RATE_LIMITED", "calls", actual, "fewer calls of one principal", "Wait a moment.")
-        error.retry_seconds = (1 - bucket.calls) / self._limits.calls_per_second
+        error.retry_seconds = delay
         raise error
 
     @contextmanager
@@ -100,19 +121,38 @@ class FairUse:
         patience = MOMENT_SECONDS if held.ends_soon else 0
         with self._lock:
             if not self._lock.wait_for(lambda: self._held[key] + number <= most, patience):
-                raise _too_many(held, most)
+                raise self._too_many(principal, held, number)
             self._held[key] += number
-        keeps = number
+        keeps, began = number, self._clock()
 
         def keep(only: int) -> None:
             nonlocal keeps
+            if keeps == number:
+                self._learn(principal, held, self._clock() - began)
             self._give_back(key, keeps - only)
             keeps = only
 
         try:
             yield keep
         finally:
-            self._give_back(key, keeps)
+            keep(0)
+
+    def _too_many(self, principal: str, held: Held, number: int) -> BusyError:
+        most = self._limits.of(held)
+        actual = f"{most:,} {held.value} of one principal, as many as the server takes"
+        if not held.ends_soon:
+            return BusyError.of("TOO_MANY_CALLS", held.value, actual, "a free place", "End one of them first.")
+        bucket = self._bucket(principal)
+        pace = bucket.seconds.get(held, MOMENT_SECONDS) * number / most
+        error = BusyError.of("RATE_LIMITED", held.value, actual, "fewer calls at once", "Wait a moment.")
+        error.retry_seconds = bucket.delay(MOMENT_SECONDS, pace)
+        return error
+
+    def _learn(self, principal: str, held: Held, seconds: float) -> None:
+        """Takes in how long something was held."""
+        with self._lock:
+            known = self._bucket(principal).seconds
+            known[held] = known.get(held, seconds) * (1 - _NEWEST) + seconds * _NEWEST
 
     def _give_back(self, key: tuple[str, Held], number: int) -> None:
         with self._lock:
@@ -136,12 +176,3 @@ class FairUse:
         bucket.calls += (now - bucket.at) * self._limits.calls_per_second
         bucket.calls, bucket.at = min(bucket.calls, self._most_calls), now
         return bucket
-
-
-def _too_many(held: Held, most: int) -> BusyError:
-    actual = f"{most:,} {held.value} of one principal, as many as the server takes"
-    if not held.ends_soon:
-        return BusyError.of("TOO_MANY_CALLS", held.value, actual, "a free place", "End one of them first.")
-    error = BusyError.of("RATE_LIMITED", held.value, actual, "fewer calls at once", "Wait a moment.")
-    error.retry_seconds = MOMENT_SECONDS
-    return error

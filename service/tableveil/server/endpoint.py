@@ -41,6 +41,7 @@ logger = logging.getLogger("tableveil.server")
 _OPTIONS = (
     ("grpc.max_receive_message_length", LARGEST_MESSAGE),
     ("grpc.max_concurrent_streams", STREAMS_PER_CONNECTION),
+    ("grpc.http.overload_protection", 0),
     # A call sends as much before its caller is let in. Otherwise gRPC lets it be more for who sends fast.
     ("grpc.http2.bdp_probe", 0),
     ("grpc.http2.lookahead_bytes", 64 * 2**10),

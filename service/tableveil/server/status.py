@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
 from urllib.parse import quote
@@ -48,6 +50,16 @@ _MOST_METADATA = 7_000
 _LONGEST_MESSAGE = 500
 _LONGEST_TEXT = 300
 
+_PUSHBACK = "grpc-retry-pushback-ms"
+"""The clients of gRPC themselves wait so long before they retry a call, if they have a retry policy."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Status(grpc.Status):
+    code: grpc.StatusCode
+    details: str
+    trailing_metadata: tuple[tuple[str, str | bytes], ...]
+
 
 @lru_cache(maxsize=16)
 def status_of(failure: Failure) -> grpc.Status:
@@ -73,8 +85,9 @@ def status_of(failure: Failure) -> grpc.Status:
             del whole.faults[kept:], bad_request.field_violations[kept:]
             whole.omitted_faults = len(failure.faults) - kept
             break
-    status: grpc.Status = rpc_status.to_status(_status(code, whole, bad_request, retry))
-    return status
+    ended = rpc_status.to_status(_status(code, whole, bad_request, retry))
+    delayed = () if failure.retry_seconds is None else ((_PUSHBACK, str(math.ceil(failure.retry_seconds * 1000))),)
+    return _Status(ended.code, ended.details, (*ended.trailing_metadata, *delayed))
 
 
 def _status(

@@ -41,7 +41,7 @@ IDLE_READERS = 64
 MOST_CALLS = 4000
 """Calls that run or wait for a thread. A stranger's call waits for the moment that it takes to refuse it."""
 
-STREAMS_PER_CONNECTION = 200
+STREAMS_PER_CONNECTION = 100
 """Calls that a connection has at once. gRPC's clients keep others back until one ends."""
 
 RESERVED_THREADS = 16

@@ -47,7 +47,13 @@ release: {schema: clinic_kept, name: furnished}
 
 _GHOSTS = {"clinic": "clinik", "people": "peopla", "kept": "kopt", "files": "filos", "furnished": "furnashed"}
 _WORDS = re.compile("|".join(_GHOSTS))
-_NUMBERED = re.compile(rf"\b({'|'.join(COLLECTIONS)})/[0-9]+")
+_NUMBERED = re.compile(rf"\b({'|'.join(COLLECTIONS)})/([0-9]+)")
+
+_KEYWORD = re.compile(r"""\.? Did you mean \\?'[A-Z]+\\?'\?|\n *hint: "Did you mean \\'[A-Z]+\\'\?\"""")
+"""It follows from the letters of a name: one that nothing has may look more like a word of SQL."""
+
+NOBODYS = r"/900\2"
+"""Two names stay two: a request that names one twice has a fault more."""
 
 
 def furnish(client: Client) -> str:
@@ -86,15 +92,16 @@ def ghost(message: Message) -> Message:
         for field, value in part.ListFields():
             if field.type == field.TYPE_STRING:
                 if isinstance(value, str):
-                    setattr(part, field.name, told(value, "/9999"))
+                    setattr(part, field.name, told(value, NOBODYS))
                 else:
-                    value[:] = [told(each, "/9999") for each in value]
+                    value[:] = [told(each, NOBODYS) for each in value]
     return found
 
 
 def told(text: str, number: str = "/N") -> str:
     """A text in which all ghosts, and what they stand for, read alike."""
-    return _NUMBERED.sub(rf"\1{number}", _WORDS.sub(lambda found: _GHOSTS[found[0]], text))
+    named = _WORDS.sub(lambda found: _GHOSTS[found[0]], _KEYWORD.sub("", text))
+    return _NUMBERED.sub(rf"\1{number}", named)
 
 
 def parts(message: Message) -> list[Message]:

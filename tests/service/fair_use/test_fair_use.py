@@ -9,6 +9,7 @@ import pytest
 
 from tableveil.errors import BusyError
 from tableveil.fair_use import FairUse, Held, Limits
+from tableveil.fair_use.fair_use import LONGEST_DELAY_SECONDS
 
 
 class Clock:
@@ -47,7 +48,7 @@ def test_calls_are_limited_and_come_back_with_time(use: FairUse, clock: Clock) -
     with pytest.raises(BusyError) as raised:
         use.count_call("anna")
     assert raised.value.code == "RATE_LIMITED"
-    assert raised.value.retry_seconds == 0.25
+    assert raised.value.retry_seconds == 0.75, "the call that was refused a moment before comes first"
     clock.now = 1.5
     use.count_call("anna")
     clock.now = 1e6
@@ -113,6 +114,40 @@ def test_bytes_count_as_the_largest_message_until_they_are_there() -> None:
         with use.holding("anna", Held.BYTES, 70) as keep_second:
             keep_second(0)
     assert not use._held
+
+
+def refused(use: FairUse, held: Held) -> float:
+    """The seconds after which a call may come again."""
+    with pytest.raises(BusyError) as raised, use.holding("anna", held):
+        pass
+    return raised.value.retry_seconds
+
+
+def test_who_is_refused_gets_a_turn_of_its_own(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each comes again when one of those before it has ended: at the pace of the last ones."""
+    monkeypatch.setattr("tableveil.fair_use.fair_use.MOMENT_SECONDS", 0.01)
+    use = FairUse(Limits(calls=2), clock)
+    with use.holding("anna", Held.CALL):
+        clock.now += 0.5
+    with use.holding("anna", Held.CALL), use.holding("anna", Held.CALL):
+        assert [refused(use, Held.CALL) for _ in range(3)] == pytest.approx([0.01, 0.26, 0.51])
+        clock.now += 0.5
+        assert refused(use, Held.CALL) == pytest.approx(0.26)
+        assert max(refused(use, Held.CALL) for _ in range(400)) == LONGEST_DELAY_SECONDS
+        clock.now += LONGEST_DELAY_SECONDS
+        assert refused(use, Held.CALL) == pytest.approx(0.25), "nobody waits for those who never came again"
+
+
+def test_promised_calls_come_at_the_pace_that_is_allowed(use: FairUse, clock: Clock) -> None:
+    calls(use)
+    delays = []
+    for _ in range(6):
+        with pytest.raises(BusyError) as raised:
+            use.count_call("anna")
+        delays.append(raised.value.retry_seconds)
+    assert delays == [1.0, 1.5, 2.0, 2.5, 3.0, 3.5], "another was refused before them"
+    for clock.now in delays:
+        use.count_call("anna")
 
 
 def test_threads_do_not_make_more_calls(use: FairUse) -> None:
