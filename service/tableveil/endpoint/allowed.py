@@ -28,8 +28,6 @@ FIELD = "statement"
 MOST_IN_SERIES = 1_000_000
 """The most numbers or times that one call of a series may give."""
 
-_IN_GROUP = "Write quantile_cont(column, 0.9), and tv_quantile(column, 0.9) for a column of labels."
-
 _WORD = re.compile(r"[A-Za-z_]+")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 _NUMBER = re.compile(r"[0-9]*\.?[0-9]*(?:[eE][+-]?[0-9]+)?")
@@ -55,8 +53,7 @@ def require_allowed(tree: exp.Expr) -> None:
     for node in tree.walk():
         kind = type(node)
         if kind not in NODES:
-            hint = _IN_GROUP if isinstance(node, exp.WithinGroup) else ""
-            raise refused(f"{node.key.upper()}", "parts of SELECT that only compute", hint)
+            raise refused(f"{node.key.upper()}", "parts of SELECT that only compute")
         for checked, require in _REQUIRED.items():
             if isinstance(node, checked):
                 require(node)

@@ -31,7 +31,8 @@ class AnalystSql(DuckDB):
 _AGGREGATES = """
 any_value approx_count_distinct approx_quantile arg_max arg_min array_agg avg bit_and bit_or bit_xor bool_and bool_or
 corr count count_if count_star covar_pop covar_samp entropy favg first fsum geometric_mean group_concat grouping
-grouping_id histogram kurtosis kurtosis_pop last list listagg mad max max_by mean median min min_by mode product
+grouping_id histogram kurtosis kurtosis_pop last list listagg mad max max_by mean median min min_by mode
+percentile_cont percentile_disc product
 quantile quantile_cont quantile_disc regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy
 regr_syy sem skewness stddev stddev_pop stddev_samp string_agg sum sumkahan var_pop var_samp variance
 """
@@ -96,6 +97,7 @@ Filter From GT GTE Group GroupingSets Having ILike Identifier If IgnoreNulls In 
 Lateral Like Limit LimitOptions Literal Mod Mul NEQ Neg Not Null NullSafeEQ NullSafeNEQ Offset Or Order Ordered Paren
 Pivot Placeholder Pow Qualify RegexpLike RespectNulls Rollup Select SimilarTo Slice Star Sub Subquery Table TableAlias
 TableSample TryCast Tuple Union Unnest UnpivotColumns Values Var Where Window WindowSpec With
+WithinGroup
 """
 
 NODES = frozenset(getattr(exp, name) for name in _NODES.split())

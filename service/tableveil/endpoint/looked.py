@@ -22,6 +22,9 @@ from tableveil.endpoint.labels import (
 
 _BOUNDS = ("BIGINT", "DOUBLE", "DATE", "TIMESTAMP")
 
+ESTIMATED = "_estimated"
+"""The end of the name of a release's table of estimated values."""
+
 Values = list[Any] | dict[str, Any]
 """Values of parameters, in their order or by their names."""
 
@@ -57,6 +60,8 @@ class LookInFiles:
             self._connection.execute(f"SELECT column_name, column_type FROM (DESCRIBE {self._path(table)})").fetchall()
         )
         found: dict[str, tuple[Part, LabelColumn] | None] = dict.fromkeys(types)
+        if table.name.endswith(ESTIMATED):
+            return {**found, **self._kept(replace(table, name=table.name.removesuffix(ESTIMATED)), types)}
         for name, type_ in types.items():
             if type_ != "VARCHAR" or types.get(f"{name}_rank") != "INTEGER":
                 continue
@@ -68,6 +73,18 @@ class LookInFiles:
             if column.bounds:
                 found[f"{name}_from"], found[f"{name}_to"] = (Part.LOW, column), (Part.HIGH, column)
         return found
+
+    def _kept(self, table: ReleaseTable, types: Mapping[str, str]) -> Mapping[str, tuple[Part, LabelColumn] | None]:
+        """The columns that keep their labels beside estimated ones."""
+        path = self._path(replace(table, name=f"{table.name}_columns"))
+        try:
+            drawn = f"SELECT column_name FROM {path} WHERE estimated_share > 0"
+            estimated = {name for (name,) in self._connection.execute(drawn).fetchall()}
+            of_rows = self.columns(table)
+        except (duckdb.CatalogException, duckdb.BinderException):
+            return {}
+        kept = {name: of for name, of in of_rows.items() if types.get(name) == "VARCHAR" and name not in estimated}
+        return {name: of for name, of in kept.items() if of is not None and of[0] is Part.LABEL}
 
     def _levels(self, table: ReleaseTable, name: str) -> tuple[int, ...]:
         path = self._path(replace(table, name=f"{table.name}_columns"))

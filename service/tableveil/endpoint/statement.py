@@ -17,6 +17,7 @@ from tableveil.endpoint.grammar import ROWS_OF_LABELS, SERIES, AnalystSql
 from tableveil.endpoint.label_rule import LabelRule
 from tableveil.endpoint.label_words import edited, hint_of, misread
 from tableveil.endpoint.labels import Look, ReleaseTable
+from tableveil.endpoint.looked import ESTIMATED
 from tableveil.endpoint.pivots import with_values
 from tableveil.endpoint.written_shorthands import INFORMATION, INFORMATION_VIEWS, shown
 from tableveil.errors import InvalidError, NotFoundError, nearest, shortened
@@ -38,7 +39,6 @@ MOST_TOKENS = 20_000
 
 _EXPECTED = "one SELECT, PIVOT or UNPIVOT, which may have EXPLAIN, DESCRIBE or SUMMARIZE before it, or SHOW TABLES"
 _ANALYZE = re.compile(r"\s*ANALYZE\b", re.IGNORECASE)
-_ESTIMATED = "_estimated"
 _SUFFIXES = ("_about", "_classes", "_classification", "_columns", "_estimated", "_labels", "_risk", "_risk_histogram")
 """The ends of the names of a release's tables."""
 
@@ -153,9 +153,9 @@ def _read(
 def _with_bounds(tree: exp.Expr, resolver: _Resolver, look: Look, *, lenient: bool) -> tuple[str, tuple[str, ...]]:
     """Completes calls of functions of labels; the hint if labels mislead, and the statement's columns without order."""
     estimated = {
-        table: f"{table.name}{_ESTIMATED}"
+        table: f"{table.name}{ESTIMATED}"
         for table in resolver.read.values()
-        if (folded(table.schema), f"{folded(table.name)}{_ESTIMATED}") in resolver.tables
+        if (folded(table.schema), f"{folded(table.name)}{ESTIMATED}") in resolver.tables
     }
     rule = LabelRule(resolver.written, resolver.read, look, estimated)
     rule.read(tree)

@@ -32,14 +32,27 @@ SELECT ['0213*', '02***', '*', '0****'][1 + i % 4] AS zip, ([2, 3, 4, 1][1 + i %
   ['a', 'b'][1 + i % 2] AS plain, (1 + i % 2)::INTEGER AS plain_rank, i AS charge FROM range(12) r(i)
 """
 LEVELS = "FROM (VALUES ('zip', '1, 2, 3, 4'), ('plain', '0'), ('charge', NULL)) AS v (column_name, levels)"
-TABLES = {("main", "stays"): 1, ("main", "coded"): 1}
+ESTIMATES = "SELECT 9::BIGINT AS age, '9' AS stay, ward, charge FROM main.stays"
+SHARES = "FROM (VALUES ('age', 1.0), ('stay', 0.5), ('ward', NULL)) AS v (column_name, estimated_share)"
+TABLES = {("main", name): 1 for name in ("stays", "coded", "stays_estimated")}
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("labels")
     (place / "published").mkdir()
-    publish(place / "published", 1, "main", {"stays": STAYS, "coded": CODED, "coded_columns": LEVELS})
+    publish(
+        place / "published",
+        1,
+        "main",
+        {
+            "stays": STAYS,
+            "stays_columns": SHARES,
+            "stays_estimated": ESTIMATES,
+            "coded": CODED,
+            "coded_columns": LEVELS,
+        },
+    )
     return place
 
 
@@ -101,6 +114,7 @@ def ask(ann: flight_sql.Connection, statement: str) -> list[tuple[object, ...]]:
         "SELECT area FROM (VALUES ('[9, 10]', 'x'), ('[9, 80]', 'y')) AS l (age, area) JOIN stays USING (age)",
         "WITH v(age) AS (VALUES (1)) SELECT max(age), avg(age) FROM v",
         "SELECT max(ward) FROM stays",
+        "SELECT avg(age), max(stay), count(*) FILTER (WHERE stay = '9') FROM stays_estimated WHERE age >= 65",
         "SELECT corr(age_rank, charge), max(age_rank) FROM stays",
         "SELECT max(COLUMNS('^charge$')), count(COLUMNS(['age', 'ward'])) FROM stays",
         "UNPIVOT stays ON charge INTO NAME n VALUE v",
@@ -229,6 +243,10 @@ def test_labels_are_not_taken_for_values(connection: duckdb.DuckDBPyConnection, 
         ("SELECT f, count(*) FROM (SELECT age_from AS f FROM stays) GROUP BY f", "Write GROUP BY age"),
         ("SELECT mode(age_from) FROM stays", AS_VALUE),
         ("SELECT avg(age_rank) FROM stays", "Write tv_mean(age)"),
+        ("SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY age_from) FROM stays", "tv_quantile(age, 0.9)"),
+        ("SELECT count(*) FROM stays_estimated WHERE ward = 'a'", "ward IN ('a', '*')"),
+        ("SELECT left(ward, 1) FROM stays_estimated", AS_VALUE),
+        ("SELECT count(*) FROM stays WHERE ward = 'a'", "or ask stays_estimated, which has values in place of labels"),
         ("SELECT sum(age_from) FROM stays", "Write count(age) * (tv_mean(age)).low for the least sum"),
         ("SELECT count(DISTINCT age) FROM stays", "Write count(DISTINCT age_rank) for it."),
         ("SELECT ntile(4) OVER (ORDER BY age_rank) FROM stays", AS_VALUE),

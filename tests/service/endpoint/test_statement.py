@@ -66,6 +66,7 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
          None, set()),
         ("FROM discharges, LATERAL unnest([charge]) u(i)", None, {7}),
         ("SELECT sum(COLUMNS('ch.*')), COLUMNS(* EXCLUDE (age)), COLUMNS(['age']) FROM discharges", None, {7}),
+        ("SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY charge) FROM discharges", None, {7}),
         ("SELECT width_bucket(charge, 0, 100, 5), $least FROM discharges WHERE charge > $least", None, {7}),
     ],
 )  # fmt: skip
@@ -134,7 +135,7 @@ def test_statements_that_would_hold_the_parser_up_are_refused(statement: str) ->
 
 def test_each_function_is_one_of_duckdb(connection: duckdb.DuckDBPyConnection) -> None:
     rows = connection.execute("SELECT DISTINCT lower(function_name) FROM duckdb_functions()").fetchall()
-    parsed = {"coalesce", "ifnull", "nullif", "grouping", "grouping_id"}
+    parsed = {"coalesce", "ifnull", "nullif", "grouping", "grouping_id", "percentile_cont", "percentile_disc"}
     assert FUNCTIONS - parsed <= {name for (name,) in rows}
 
 
