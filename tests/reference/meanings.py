@@ -97,11 +97,11 @@ MEANINGS = {
     "proposal_way_columns": "The labels that their last release leaves of each quasi-identifier.",
     "payout_sweeps": "The payout sweeps that were computed.",
     "payout_points": "The payout of each kind of release for each gain.",
-    "risk_analyses": "The risk analyses that were made.",
-    "risk_measures": "Their measures. A missing `value` means that there is no such number.",
-    "attribute_risks": "How well each subset of the columns tells records apart.",
-    "compared_risks": "The compared sets of columns.",
-    "compared_measures": "Their measures. `compared` is the position of the set.",
+    "risk_analyses": (
+        "The risk analyses that were made. The `document` has measures, how well each subset of the columns tells "
+        "records apart, and the compared sets of columns."
+    ),
+    "risk_measures": "A view of their measures. A missing `value` means that there is no such number.",
     "classifications": "The classifier assessments that were made.",
     "classification_columns": "The class columns, and the features that predicted them.",
     "classification_measures": (

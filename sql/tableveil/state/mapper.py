@@ -3,12 +3,13 @@
 Texts, numbers, flags and times are stored as they are, an enum as its value, a decimal as its digits, a tuple as a
 list, a mapping as a map, a warning with its rank before it. A field that is a dataclass takes a column for each of its
 own fields; if it may be None, NULLs in all of them stand for None. A `TableReference` in `source` takes
-`source_catalog`, `source_schema` and `source_table`. A tuple of dataclasses is no column: its elements have a table of
-their own, in which each begins with the key of the row that it belongs to.
+`source_catalog`, `source_schema` and `source_table`. A tuple of dataclasses is no column: it is in the row's document,
+which `codec.py` writes, or its elements have a table of their own, in which each begins with the key of its row.
 """
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass, replace
@@ -22,6 +23,7 @@ from typing import Any, Generic, TypeVar, cast, get_args, get_origin, get_type_h
 from tableveil.backend import Ledger
 from tableveil.errors import Warned
 from tableveil.policy import TableReference
+from tableveil.state import codec
 from tableveil.state.seen import UNHIDDEN, Audience, Condition, Seen, by_reads
 
 Row = TypeVar("Row")
@@ -42,13 +44,15 @@ class Table(Generic[Row]):
         names: Mapping[str, str | None] | None = None,
         parts: Mapping[str, Table[Any]] | None = None,
         beside: Sequence[Table[Any]] = (),
+        document: Sequence[str] = (),
     ) -> None:
         """`key` are the columns before those of the dataclass, which say to which row of another table these belong.
 
         With a `position` the rows of a key are counted from 0. `names` has the columns that are not called as their
         fields, by path (`proof.seconds`), and None for fields that are no columns. `parts` has the tables of the fields
         that are tuples of dataclasses, by path. Their key is the number of the row here, or its key and position.
-        The tables `beside` have such keys too, but are written and read by others.
+        The tables `beside` have such keys too, but are written and read by others. The fields of the `document` are in
+        the column of this name.
         """
         self.name = name
         self._key = key
@@ -56,6 +60,7 @@ class Table(Generic[Row]):
         self._fields = _Fields(row, names or {})
         self._parts = parts or {}
         self._beside = beside
+        self._document = {field: get_type_hints(row)[field] for field in document}
 
     def insert(self, ledger: Ledger, rows: Sequence[Row], *key: object) -> None:
         """Appends the rows of one key, in their order, with their parts; call it in a transaction."""
@@ -70,11 +75,11 @@ class Table(Generic[Row]):
         ]
         if not keyed:
             return
-        columns = (*self._key, *self._position, *self._fields.columns)
+        columns = (*self._key, *self._position, *self._columns)
         values = f"({', '.join('?' * len(columns))})"
         ledger.execute(
             f"INSERT INTO tableveil.{self.name} ({', '.join(columns)}) VALUES {', '.join([values] * len(keyed))}",
-            [value for key, row in keyed for value in (*key, *self._fields.values(row))],
+            [value for key, row in keyed for value in (*key, *self._fields.values(row), *self._documents(row))],
         )
         for path, part in self._parts.items():
             part.insert_all(ledger, {key or (_at(row, "number"),): _at(row, path) or () for key, row in keyed})
@@ -119,12 +124,20 @@ class Table(Generic[Row]):
         """The rows with a condition, each with its key and position, or its number."""
         return [(key, row) for _, key, row in self._read(ledger, condition, parameters, order, "0")]
 
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        return (*self._fields.columns, *(("document",) if self._document else ()))
+
+    def _documents(self, row: Row) -> Iterator[str]:
+        if self._document:
+            yield codec.written({field: getattr(row, field) for field in self._document})
+
     def _read(
         self, ledger: Ledger, condition: str, parameters: Sequence[object], order: str, place: str
     ) -> list[tuple[Any, tuple[Any, ...], Row]]:
         """The rows with a condition: the value of a column that says the place of each, its key, and itself."""
         own = (*self._key, *self._position) or ("number",)
-        columns = ", ".join((place, *own, *self._fields.columns))
+        columns = ", ".join((place, *own, *self._columns))
         read_rows = ledger.rows(f"SELECT {columns} FROM tableveil.{self.name} WHERE {condition} {order}", parameters)
         if not read_rows:
             return []
@@ -134,6 +147,9 @@ class Table(Generic[Row]):
         def read(values: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...], Row]:
             key = values[1 : len(own) + 1]
             given = {path: tuple(rows[key if len(key) > 1 else key[0]]) for path, rows in of_parts.items()}
+            if self._document:
+                parts = json.loads(values[-1])
+                given |= {field: codec.typed(kind, parts[field]) for field, kind in self._document.items()}
             return values[0], key, self._fields.read(iter(values[len(own) + 1 :]), given)
 
         return [read(values) for values in read_rows]
@@ -151,6 +167,7 @@ class NumberedTable(Table[Row]):
         names: Mapping[str, str | None] | None = None,
         parts: Mapping[str, Table[Any]] | None = None,
         beside: Sequence[Table[Any]] = (),
+        document: Sequence[str] = (),
         seen: Seen = lambda visibility: UNHIDDEN,
         reviewed: bool = False,
     ) -> None:
@@ -159,7 +176,7 @@ class NumberedTable(Table[Row]):
         If rows are `reviewed`, their field `audience` says whether the reader owns all tables that their jobs read.
         """
         names = {**(names or {}), "audience": None} if reviewed else names
-        super().__init__(name, row, names=names, parts=parts, beside=beside)
+        super().__init__(name, row, names=names, parts=parts, beside=beside, document=document)
         self._reviewed = reviewed
         self._sequence = sequence
         self._seen = seen

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from tableveil.backend import Ledger, drop, table
 from tableveil.policy import TableReference
-from tableveil.state.mapper import NumberedTable, Table
+from tableveil.state.mapper import NumberedTable
 from tableveil.state.seen import Audience, measured
 
 
@@ -90,9 +90,6 @@ def record_risks_table(number: int) -> str:
     return f"record_risks_{number}"
 
 
-_MEASURES = Table("compared_measures", Measure, "analysis", "compared", position=True)
-
-
 _RELEASE = """coalesce(try_cast(regexp_extract(request, '"release":"releases/([0-9]+)"', 1) AS BIGINT), 0)"""
 """The number of the release that was analyzed, by the request, or 0: in JSON, no quote inside a text is bare."""
 
@@ -108,11 +105,7 @@ RISK_ANALYSES = _RiskAnalyses(
     "risk_analyses",
     RiskAnalysis,
     "risk_analysis_numbers",
-    parts={
-        "measures": Table("risk_measures", Measure, "analysis", position=True),
-        "subsets": Table("attribute_risks", SubsetRisk, "analysis", position=True),
-        "compared": Table("compared_risks", ComparedRisk, "analysis", position=True, parts={"measures": _MEASURES}),
-    },
+    document=("measures", "subsets", "compared"),
     seen=measured(_RELEASE),
     reviewed=True,
 )

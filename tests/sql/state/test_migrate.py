@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import sha256
@@ -14,6 +15,7 @@ from tableveil.errors import InvalidError, TableveilError
 from tableveil.state import migrate as migrate_module
 from tableveil.state.migrate import SCRIPTS, fingerprint_key, migrate, migrations
 from tableveil.state.releases import RELEASES
+from tableveil.state.risk_analyses import RISK_ANALYSES, ComparedRisk, Measure, SubsetRisk
 from tests.sql.state.release_samples import RELEASE, SIZES
 
 
@@ -89,6 +91,40 @@ def test_texts_of_before_are_told_to_readers_of_all_releases_that_they_name(
     migrate(fresh.ledger)
     found = fresh.rows("SELECT job, text, list_sort(releases) FROM tableveil.joint_texts ORDER BY text")
     assert found == [(3, "", [1, 2]), (3, shown[1], [1, 12]), (3, shown[2], [0])]
+
+
+def test_figures_of_analyses_of_before_are_in_their_documents(fresh: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(migrate_module, "migrations", lambda: migrations()[:21])
+        migrate(fresh.ledger)
+    analysis = (
+        "job, TIMESTAMP '2026-01-02', 'c', 's', 't', 'f', ['a'], 9, 3, NULL, 2, false, 0.5, [], '{}' FROM range(7, 9)"
+    )
+    fresh.execute(f"INSERT INTO tableveil.risk_analyses SELECT job - 6, {analysis} r(job)")
+    for statement in (
+        "risk_measures VALUES (1, 1, 'm', 'x', NULL, NULL), (1, 0, 'm', 'é\"', '0.2', 'inf')",
+        "risk_measures VALUES (1, 2, 'm', 'y', NULL, 0.1)",
+        "attribute_risks VALUES (1, 0, ['a', 'b\"'], 0.1, 1, 3, 2, true)",
+        "compared_risks VALUES (1, 1, ['b']), (1, 0, ['a'])",
+        "compared_measures VALUES (1, 0, 1, 'm', 'z', NULL, 2), (1, 0, 0, 'sample', 'classes', NULL, 4)",
+    ):
+        fresh.execute(f"INSERT INTO tableveil.{statement}")
+    of_measures = "SELECT * FROM tableveil.risk_measures ORDER BY analysis, position"
+    measured = fresh.rows(of_measures)
+    migrate(fresh.ledger)
+    assert fresh.rows(of_measures) == measured
+    first, second = (RISK_ANALYSES.find(fresh.ledger, number) for number in (1, 2))
+    assert first is not None
+    assert second is not None
+    assert [one.value for one in first.measures] == [math.inf, None, 0.1]
+    assert first.measures[0] == Measure("m", 'é"', "0.2", math.inf)
+    assert first.subsets == (SubsetRisk(("a", 'b"'), 0.1, 1.0, 3, 2, True),)
+    classes, other = Measure("sample", "classes", None, 4.0), Measure("m", "z", None, 2.0)
+    assert first.compared == (ComparedRisk(("a",), (classes, other)), ComparedRisk(("b",), ()))
+    assert (second.measures, second.subsets, second.compared) == ((), (), ())
+    RISK_ANALYSES.insert(fresh.ledger, [replace(first, number=3, job=9)])
+    assert RISK_ANALYSES.find(fresh.ledger, 3) == replace(first, number=3, job=9)
+    assert fresh.rows(of_measures) == [*measured, *((3, *row[1:]) for row in measured)]
 
 
 @pytest.fixture

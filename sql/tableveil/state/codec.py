@@ -1,0 +1,47 @@
+"""Dataclasses as JSON documents in one column: numbers that JSON lacks are the texts inf, -inf and nan."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from types import NoneType
+from typing import Any, cast, get_args, get_origin, get_type_hints
+
+
+def written(value: object) -> str:
+    """The document of texts, numbers, flags, and tuples, mappings and dataclasses of them."""
+    return json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def typed(kind: Any, value: Any) -> Any:
+    """The value of that type that a document has."""
+    kind = next((one for one in get_args(kind) if one is not NoneType), kind) if NoneType in get_args(kind) else kind
+    if value is None:
+        return None
+    if isinstance(kind, type) and is_dataclass(kind):
+        hints, made = _hints(kind), cast(type[Any], kind)
+        return made(**{name: typed(hints[name], one) for name, one in value.items()})
+    if get_origin(kind) is tuple:
+        return tuple(typed(get_args(kind)[0], one) for one in value)
+    return float(value) if kind is float else value
+
+
+def _plain(value: Any) -> object:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in value.items()}
+    if is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    assert value is None or type(value) in (str, int, bool), f"no document has a {type(value).__name__}"
+    return value
+
+
+@cache
+def _hints(kind: Any) -> Mapping[str, Any]:
+    return get_type_hints(kind)
