@@ -62,7 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("Files of ten kinds: corrections, and what is wrong")
     for outcome in outcomes(given.seed, given.times):
         problems += bool(outcome.problem) or outcome.corrections > 1
-        print(f"  {outcome.made.kind:<14} {outcome.corrections}  {outcome.problem or 'released'}", flush=True)
+        end = outcome.problem or f"released, {outcome.to_decide} to decide"
+        print(f"  {outcome.made.kind:<14} {outcome.corrections}  {end}", flush=True)
     print("Files in the shapes of real ones: corrections, wrong roles, CPU seconds of proposals, columns nearly *")
     for shape in shape_outcomes(given.seed):
         few = len(shape.wrong) <= MOST_WRONG * shape.columns and shape.seconds <= MOST_CPU_SECONDS

@@ -32,11 +32,15 @@ SECONDS = "20"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The end of a file's journey; `problem` is empty if it became a release as it should."""
+    """The end of a file's journey; `problem` is empty if it became a release as it should.
+
+    `to_decide` are the sentences about the release that are left to its owner.
+    """
 
     made: Made
     corrections: int
     problem: str
+    to_decide: int = 0
 
 
 def outcomes(seed: int, times: int) -> Iterator[Outcome]:
@@ -60,8 +64,7 @@ def _outcome(client: Client, made: Made, path: Path, name: str) -> Outcome:
     client.load_file(path, table, how=how)
     corrections = 0
     found = _proposal(client, ProposalRequest(table=table, readers=READERS_CONTRACT, time_limit_seconds=SECONDS))
-    best = found.alternatives[0] if found.alternatives else None
-    if best is None or not best.recommended:
+    if not _released(found):
         corrections = 1
         told = ProposalRequest(table=table, readers=READERS_CONTRACT, time_limit_seconds=SECONDS)
         if made.person:
@@ -69,10 +72,9 @@ def _outcome(client: Client, made: Made, path: Path, name: str) -> Outcome:
         else:
             told.rows_are_people = True
         found = _proposal(client, told)
-        best = found.alternatives[0]
-    if not best.recommended:
-        why = [*found.decisions, *(text for one in found.alternatives for text in (*one.decisions, one.failure))]
-        return Outcome(made, corrections, f"none is recommended: {found.recommendation} {why[:2]}")
+    if not _released(found):
+        return Outcome(made, corrections, _why(found))
+    best = found.alternatives[0]
     policy = best.policy
     if policy.person_column != made.person and not (policy.rows_are_people and not made.person):
         return Outcome(made, corrections, f"the person column is {policy.person_column!r}, not {made.person!r}")
@@ -80,7 +82,7 @@ def _outcome(client: Client, made: Made, path: Path, name: str) -> Outcome:
     if released := [one for one in made.identifying if one not in identifying]:
         return Outcome(made, corrections, f"released: {', '.join(released)}")
     client.wait(client.submit(policy).name)
-    return Outcome(made, corrections, "")
+    return Outcome(made, corrections, "", len(best.decisions))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,14 +144,12 @@ def _shape_outcome(client: Client, shape: Shape, table: policy_pb2.TableReferenc
             _correct(asked, shape)
             found = _proposal(client, asked)
         seconds = time.process_time() - started
-        # Something is always to be decided where people have several records: nobody but the owner can.
-        if found.alternatives and found.alternatives[0].HasField("score") and not found.decisions:
+        if _released(found):
             client.wait(client.submit(found.alternatives[0].policy).name)
             released.extend(found.alternatives[0].columns)
             to_decide = len(found.alternatives[0].decisions)
         else:
-            why = [*found.decisions, *(text for one in found.alternatives for text in (*one.decisions, one.failure))]
-            problem = f"none is released: {found.recommendation} {why[:2]}"
+            problem = _why(found)
     except TableveilError as error:
         seconds, problem = time.process_time() - started, f"{error.code}: {error}"
     hidden = tuple(one.column for one in released if _is_hidden(one))
@@ -163,6 +163,19 @@ def _is_hidden(left: ColumnLeft) -> bool:
 
 def _recommended(found: Proposal) -> bool:
     return bool(found.alternatives) and found.alternatives[0].recommended
+
+
+def _released(found: Proposal) -> bool:
+    """Whether nobody need say more for a release of the first policy.
+
+    Something is always to be decided about it where people have several records: nobody but the owner can.
+    """
+    return bool(found.alternatives) and found.alternatives[0].HasField("score") and not found.decisions
+
+
+def _why(found: Proposal) -> str:
+    why = [*found.decisions, *(text for one in found.alternatives for text in (*one.decisions, one.failure))]
+    return f"none is released: {found.recommendation} {why[:2]}"
 
 
 def _correct(asked: ProposalRequest, shape: Shape) -> None:

@@ -351,9 +351,14 @@ def _files(proposal: v1.Proposal, prefix: Path, on_file: Path | None) -> list[Re
     if proposal.repair_query:
         again = f"tableveil propose --query {_repaired(prefix)} --output {prefix} --overwrite{on}"
         lines.append(f"Written: {_repaired(prefix)}, which repairs the values: `{again}`, with your options.")
-    if made and made[0].recommended:
-        release = f"run {_file(prefix, 1)}{on}" if on else f"submit {_file(prefix, 1)} --wait"
-        lines.append(f"Release it with `tableveil {release}`.")
+    if made:
+        release = f"`tableveil {f'run {_file(prefix, 1)}{on}' if on else f'submit {_file(prefix, 1)} --wait'}`"
+        if made[0].recommended:
+            lines.append(f"Release it with {release}.")
+        elif proposal.decisions:
+            lines.append("Next, answer by an option what is to be decided of all policies, and propose again.")
+        else:
+            lines.append(f"Next, decide what is said of {_named(made[0])} above. Then release it with {release}.")
     return [Text(wording.printable(line)) for line in lines]
 
 

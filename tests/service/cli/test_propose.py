@@ -91,6 +91,24 @@ def test_what_people_read(run: Run, tmp_path: Path) -> None:
     assert result.stdout.startswith(shown.rstrip("\n"))
 
 
+def test_without_a_recommendation_it_names_the_next_answer(run: Run, proposal: v1.Proposal) -> None:
+    first = proposal.alternatives[0]
+    first.recommended = False
+    first.decisions.append("A reader can tell a value of 'diagnosis'.")
+    last = run("propose", "clinic.visits").stdout.splitlines()[-1]
+    assert last == (
+        "Next, decide what is said of local recoding, k = 5 above. Then release it with "
+        "`tableveil submit visits-1.yaml --wait`."
+    )
+    proposal.decisions.append("Nobody has said who gets the release.")
+    last = run("propose", "clinic.visits", "--overwrite").stdout.splitlines()[-1]
+    assert last == "Next, answer by an option what is to be decided of all policies, and propose again."
+    proposal.decisions.clear()
+    for one in proposal.alternatives:
+        one.ClearField("score")
+    assert "Next, " not in run("propose", "clinic.visits", "--overwrite").stdout
+
+
 def test_the_files(run: Run, proposal: v1.Proposal, tmp_path: Path) -> None:
     assert run("propose", "clinic.visits").exit_code == 0
     policies = ["visits-1.sql", "visits-1.yaml", "visits-2.sql", "visits-2.yaml"]
