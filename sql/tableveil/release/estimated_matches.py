@@ -56,7 +56,9 @@ class EstimatedMatches:
             *(alias(column(f"own{i}", "t"), f"own{i}") for i, _ in enumerate(self._names)),
             *(alias(cast(column(name, "t"), "VARCHAR"), f"label{i}") for i, name in enumerate(self._names)),
         )
-        query = query.from_(rows.subquery("t")).join(exp.alias_(classes, "c", table=True), on=conjunction(same))
+        query = query.from_(table("t")).join(exp.alias_(classes, "c", table=True), on=conjunction(same))
+        # Else DuckDB may join classes with the levels of a dictionary first, which have many values for a label.
+        query = query.with_("t", as_=rows, materialized=True)
         session.stage(_TARGETS, query)
 
     def __enter__(self) -> Self:
