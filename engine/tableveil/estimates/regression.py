@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
+
+from tableveil.numeric.threads import one_core
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -21,6 +24,7 @@ LEAST_RECORDS = 30
 KNOTS = (-1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5)
 """The scores at which the effect of a number may bend: newborns are no very young adults."""
 
+_TERMS = len(KNOTS) + 3
 _RIDGE = 1e-3
 _FAR = 1e-12
 
@@ -67,6 +71,7 @@ class Effects:
         return mean
 
 
+@one_core()
 def fit(predictors: tuple[Predictor, ...], low: Floats, high: Floats) -> Effects:
     """The effects under which scores between `low` and `high` are likeliest (Tobin 1958; EM as in Dempster 1977).
 
@@ -75,23 +80,15 @@ def fit(predictors: tuple[Predictor, ...], low: Floats, high: Floats) -> Effects
         low: Shape (rows,); -inf for no end.
         high: Shape (rows,), above `low`.
     """
-    design, places = _design(predictors, len(low))
-    inverse = np.linalg.inv(design.T @ design + _RIDGE * np.eye(design.shape[1]))
-    b, spread = np.zeros(design.shape[1]), 1.0
+    design = _Design(predictors, len(low))
+    inverse = np.linalg.inv(design.products() + _RIDGE * np.eye(design.size))
+    b, mean, spread = np.zeros(design.size), np.zeros(len(low)), 1.0
     for _ in range(ROUNDS):
-        mean = design @ b
         expected, variance = _truncated(mean, spread, low, high)
-        b = inverse @ (design.T @ expected)
-        spread = max(float(np.sqrt(np.mean(variance + (expected - design @ b) ** 2))), 1e-3)
-    effects = []
-    for predictor, (begin, kept) in zip(predictors, places, strict=True):
-        if isinstance(predictor, Levels):
-            of = np.zeros(predictor.size)
-            of[kept] = b[begin : begin + len(kept)]
-        else:
-            of = b[begin : begin + len(kept)]
-        effects.append(of)
-    return Effects(float(b[0]), tuple(effects), spread)
+        b = inverse @ design.sums(expected)
+        mean = design.means(b)
+        spread = max(float(np.sqrt(np.mean(variance + (expected - mean) ** 2))), 1e-3)
+    return Effects(float(b[0]), design.effects(b), spread)
 
 
 def draw(effects: Effects, predictors: tuple[Predictor, ...], low: Floats, high: Floats, chance: Floats) -> Floats:
@@ -119,22 +116,75 @@ def _density(z: Floats) -> Floats:
     return density
 
 
-def _design(predictors: tuple[Predictor, ...], rows: int) -> tuple[Floats, list[tuple[int, Integers]]]:
-    """The columns of all effects, and per predictor the first column and the levels or terms that it has there."""
-    columns, places = [np.ones(rows)], []
-    for predictor in predictors:
-        begin = len(columns)
-        if isinstance(predictor, Levels):
-            counts = np.bincount(predictor.codes, minlength=predictor.size)
-            common = np.argsort(-counts, kind="stable")[: MOST_LEVELS + 1]
-            kept = common[counts[common] >= LEAST_RECORDS][1:]
-            columns += [(predictor.codes == level).astype(float) for level in kept]
-        else:
-            terms = _terms(predictor)
-            kept = np.arange(len(terms))
-            columns += terms
-        places.append((begin, kept))
-    return np.stack(columns, axis=1), places
+class _Design:
+    """The matrix of a constant, the terms of scores, and the common levels, whose columns are kept as codes."""
+
+    def __init__(self, predictors: tuple[Predictor, ...], rows: int) -> None:
+        self._predictors = predictors
+        scores = [_terms(of) for of in predictors if isinstance(of, Scores)]
+        self._terms = np.stack([np.ones(rows), *(term for terms in scores for term in terms)])
+        self._kept = [_common(of) for of in predictors if isinstance(of, Levels)]
+        levels = (of for of in predictors if isinstance(of, Levels))
+        self._places = [_places(of, kept)[of.codes] for of, kept in zip(levels, self._kept, strict=True)]
+        ends = np.cumsum([len(self._terms), *map(len, self._kept)])
+        self._slices = [slice(*ends) for ends in pairwise(ends.tolist())]
+        self.size = int(ends[-1])
+
+    def means(self, b: Floats) -> Floats:
+        """The matrix times effects."""
+        means: Floats = b[: len(self._terms)] @ self._terms
+        for places, of in zip(self._places, self._slices, strict=True):
+            means += np.append(b[of], 0.0)[places]
+        return means
+
+    def sums(self, of: Floats) -> Floats:
+        """The transposed matrix times a number for each row."""
+        levels = (np.bincount(at, of, len(kept) + 1)[:-1] for at, kept in zip(self._places, self._kept, strict=True))
+        return np.concatenate([self._terms @ of, *levels])
+
+    def products(self) -> Floats:
+        """The transposed matrix times the matrix."""
+        found = np.zeros((self.size, self.size))
+        first = len(self._terms)
+        found[:first, :first] = self._terms @ self._terms.T
+        for i, term in enumerate(self._terms):
+            found[i, first:] = found[first:, i] = self.sums(term)[first:]
+        for i, a in enumerate(self._slices):
+            for j, b in enumerate(self._slices):
+                shape = len(self._kept[i]) + 1, len(self._kept[j]) + 1
+                both = np.bincount(self._places[i] * shape[1] + self._places[j], minlength=shape[0] * shape[1])
+                found[a, b] = both.reshape(shape)[:-1, :-1]
+        return found
+
+    def effects(self, b: Floats) -> tuple[Floats, ...]:
+        """The effects of each predictor's levels or terms."""
+        effects, first = [], 1
+        levels = iter(zip(self._kept, self._slices, strict=True))
+        for predictor in self._predictors:
+            if isinstance(predictor, Levels):
+                kept, at = next(levels)
+                of = np.zeros(predictor.size)
+                of[kept] = b[at]
+            else:
+                of = b[first : first + _TERMS]
+                first += _TERMS
+            effects.append(of)
+        return tuple(effects)
+
+
+def _common(of: Levels) -> Integers:
+    """The levels that have an effect: all common ones but the commonest."""
+    counts = np.bincount(of.codes, minlength=of.size)
+    common = np.argsort(-counts, kind="stable")[: MOST_LEVELS + 1]
+    kept: Integers = common[counts[common] >= LEAST_RECORDS][1:]
+    return kept
+
+
+def _places(of: Levels, kept: Integers) -> Integers:
+    """The place of each level among those that are kept; all others have the place after them."""
+    places = np.full(of.size, len(kept))
+    places[kept] = np.arange(len(kept))
+    return places
 
 
 def _terms(predictor: Scores) -> list[Floats]:
