@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tableveil.backend import Session, WarehouseSession, drop, table
-from tableveil.dictionary import AggregatedDictionary, PeopleDictionary, SensitiveDictionary
-from tableveil.hierarchy import Combination
+from tableveil.dictionary import AggregatedDictionary, PeopleDictionary, SensitiveDictionary, listed_levels
+from tableveil.hierarchy import Combination, ListedHierarchy
 from tableveil.policy import ReleaseKind, ReleaseTarget
 from tableveil.release import about, labels, write
 from tableveil.release.columns import LabelledColumn
@@ -150,7 +150,7 @@ def written_objects(session: WarehouseSession, plan: ReleasePlan, number: int) -
         kept=plan.kept_records,
         types=tuple(plan.types()),
         source_types=tuple((column.name, column.type) for column in plan.source.columns),
-        labels=tuple(_labels(plan, released) for released in plan.generalized()),
+        labels=tuple(_labels(session, plan, released, number) for released in plan.generalized()),
         sensitive=tuple(
             Labels(dictionary.values.column, *stage_labels(session.embedded, dictionary))
             for dictionary in plan.protected()
@@ -212,8 +212,11 @@ def _people(plan: ReleasePlan) -> str:
     return next((dictionary.table_name for dictionary in by if isinstance(dictionary, PeopleDictionary)), "")
 
 
-def _labels(plan: ReleasePlan, released: LabelledColumn) -> Labels:
-    dictionary = released.dictionary
+def _labels(session: WarehouseSession, plan: ReleasePlan, released: LabelledColumn, number: int) -> Labels:
+    dictionary, unstored = released.dictionary, None
+    definition = dictionary.attribute.hierarchy
+    if not number and plan.policy.game is not None and isinstance(definition, ListedHierarchy):
+        unstored = listed_levels(session, definition, released.name, "")[0]
     names = [dictionary.label_name(level) for level in range(1, dictionary.levels.top + 1)]
     return Labels(
         released.name,
@@ -224,6 +227,7 @@ def _labels(plan: ReleasePlan, released: LabelledColumn) -> Labels:
         dictionary.hierarchy,
         released.levels,
         plan.dictionaries.index(dictionary),
+        unstored,
     )
 
 

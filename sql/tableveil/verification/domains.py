@@ -52,6 +52,8 @@ def count_losses(
     session.execute("CREATE TEMPORARY TABLE label_bits (attribute INTEGER, level INTEGER, label VARCHAR, bits DOUBLE)")
     for j, labels in enumerate(written.labels):
         attribute, values = attributes[labels.column], _source_values(rows, j, labels, written)
+        if labels.unstored is not None:
+            attribute = replace(attribute, hierarchy=labels.unstored)
         for level in range(1, labels.top):
             _insert_bits(session, j, level, _leaves(session, attribute.hierarchy, labels, level, values))
         domains.append(f"{math.log2(max(_domain(session, attribute, labels, values), 1))!r}::DOUBLE")

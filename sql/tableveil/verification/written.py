@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tableveil.hierarchy import ValueKind
+from tableveil.hierarchy import InlineLevels, ValueKind
 from tableveil.policy import Policy
 from tableveil.source.sketch import Sketch
 from tableveil.verification.text import Name, quoted, spelled
@@ -46,7 +46,7 @@ class Labels:
 
     The column is released at `level`; at the record level that is the highest of its `levels`, and its `position` is
     that among the policy's quasi-identifiers. `withholds` if the policy suppresses its NULLs; `hierarchy` is the
-    evidence's name of the labels' hierarchy.
+    evidence's name of the labels' hierarchy, and `unstored` has its rows in the game of a dry run, which stores none.
     """
 
     column: str
@@ -57,6 +57,7 @@ class Labels:
     hierarchy: str = ""
     levels: tuple[int, ...] = ()
     position: int = 0
+    unstored: InlineLevels | None = None
 
     @property
     def top(self) -> int:
@@ -95,13 +96,13 @@ class CompanionColumns:
 class Written:
     """The objects to check.
 
-    `release` is the number of the stored evidence; `source` is the table, or the job's copy of a query's rows, and
-    `subset` its column that is true for the records, if not all are. `kept` is the number of records that the search
-    kept; `types` are the expected types of the rows' columns, in order; `source_types` are those of the source's
-    columns. `labels` are the quasi-identifiers', `sensitive` those of the sensitive columns that models look at.
-    `score` is the search's score of the release, if it is to be recomputed, and `largest_share` the largest that one
-    person has of a released class, if people have several records. Records with a NULL in a `complete` column
-    were set aside. `aggregated` has the aggregated columns in policy order; `members` names the sensitive columns, with
+    `release` is the number of the stored evidence, 0 in a dry run; `source` is the table, or the job's copy of a
+    query's rows, and `subset` its column that is true for the records, if not all are. `kept` is the number of records
+    that the search kept; `types` are the expected types of the rows' columns, in order; `source_types` are those of the
+    source's columns. `labels` are the quasi-identifiers', `sensitive` those of the sensitive columns that models look
+    at. `score` is the search's score of the release, if it is to be recomputed, and `largest_share` the largest that
+    one person has of a released class, if people have several records. Records with a NULL in a `complete` column were
+    set aside. `aggregated` has the aggregated columns in policy order; `members` names the sensitive columns, with
     tables of their values and codes, that helped to identify the members of clusters; None if there are no clusters.
     `people` is such a table of the people, who come last among these, if some of them have several records.
     `companions` are the columns beside labels, `explained` is the table of labels; `class_id` names the rows' class

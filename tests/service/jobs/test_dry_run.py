@@ -9,8 +9,17 @@ import pytest
 
 from tableveil.backend import ALL, Database, Session, Visibility, seeing
 from tableveil.control import Control
+from tableveil.hierarchy import HierarchyDefinition, SafeHarborAge, TableLevels
 from tableveil.pipelines.dry_run import dry_run_work
-from tableveil.policy import KAnonymity, Policy, ReleaseKind, TableReference
+from tableveil.policy import (
+    Game,
+    KAnonymity,
+    Policy,
+    Profitability,
+    PublisherPayoutModel,
+    ReleaseKind,
+    TableReference,
+)
 from tableveil.runtime import Job, JobManager, Removals
 from tableveil.state.dry_runs import DRY_RUNS, DryRun
 from tableveil.state.jobs import JobState
@@ -67,6 +76,31 @@ def test_it_tells_what_the_release_will_be(jobs: JobManager, database: Database,
     assert {name: getattr(told, name) for name in SAME} == {name: getattr(release, name) for name in SAME}
     assert release is not None
     assert (told.proof.optimal, told.proof.lower_bound) == (release.proof.optimal, release.proof.lower_bound)
+
+
+def test_it_is_played_as_a_game_by_hierarchies_that_are_not_stored(
+    jobs: JobManager, database: Database, session: Session
+) -> None:
+    session.execute("CREATE TABLE wards AS SELECT DISTINCT ward, 'house' AS \"house@1\", '*' AS top FROM patients")
+    hierarchies: dict[str, HierarchyDefinition] = {"age": SafeHarborAge(), "ward": TableLevels("", "main", "wards")}
+    attributes = tuple(
+        replace(each, hierarchy=hierarchies.get(each.column, each.hierarchy)) for each in POLICY.attributes
+    )
+    game = Game(Decimal(1200), Decimal(2000), Decimal(2000), Decimal(400))
+    policy = replace(
+        POLICY,
+        attributes=attributes,
+        privacy_models=(Profitability(),),
+        quality_model=PublisherPayoutModel(),
+        game=game,
+        suppression_limit=Decimal(1),
+    )
+    told = found(database, dry_run(jobs, policy))
+    assert ended(jobs, submit(jobs, policy).number).result == 1
+    with database.ledger() as ledger:
+        release = RELEASES.find(ledger, 1)
+    assert release is not None
+    assert told.score == release.score
 
 
 def test_it_leaves_nothing_else(jobs: JobManager, session: Session) -> None:
