@@ -152,24 +152,31 @@ class _Column:
     def __init__(self, records: Records, j: int, i: int) -> None:
         own, value, labels = records.own[j], records.values[i], records.labels[j]
         self.i, self.values = i, value.number + 1
-        size = own.number * self.values
         keys = own.code * self.values + value.code
-        pairs, people = records.people_of(keys, size)
+        pairs, people = records.people_of(keys, own.number * self.values)
         self.pairs = pairs
+        alone = np.bincount(pairs // self.values, weights=people, minlength=own.number) == 1
+        # A person alone with an own value shows nothing: the release judges them all as one own value of each label.
+        under_label = np.arange(int(labels.max(initial=0)) + 1)
+        judged_as = np.where(alone, own.number + labels, np.arange(own.number))
+        labels, number = np.concatenate([labels, under_label]), own.number + len(under_label)
+        pairs, people = tally(
+            judged_as[pairs // self.values] * self.values + pairs % self.values, people, number * self.values
+        )
         mine = pairs // self.values
-        of_own = np.bincount(mine, weights=people, minlength=own.number)
-        right = np.bincount(mine, weights=np.where(people > 1, people, 0), minlength=own.number)
+        of_own = np.bincount(mine, weights=people, minlength=number)
+        right = np.bincount(mine, weights=np.where(people > 1, people, 0), minlength=number)
         of_label = np.bincount(labels, weights=of_own)
         under, numbers = tally(labels[mine] * self.values + pairs % self.values, people, len(of_label) * self.values)
         others = _looked_up(under, numbers, labels[mine] * self.values + pairs % self.values) - people
         rest = of_label[labels] - of_own
-        fitting = np.bincount(mine, weights=others, minlength=own.number) / np.maximum(rest, 1)
+        fitting = np.bincount(mine, weights=others, minlength=number) / np.maximum(rest, 1)
         tried = np.where((of_own > 1) & (rest > 0), of_own, 0)
         order = np.frexp(np.maximum(of_own, 1))[1]
         together = np.bincount(order, weights=tried)
         shares = (right / np.maximum(of_own, 1), fitting)
         right, others = (np.bincount(order, weights=tried * each) / np.maximum(together, 1) for each in shares)
-        self.given: Flags = sure(right, others, together)[order] & (tried > 0)
+        self.given: Flags = (sure(right, others, together)[order] & (tried > 0))[: own.number]
 
     def telling(self) -> bool:
         """Whether a value may not fit an own value."""

@@ -12,9 +12,13 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.policy import AttributePolicy, KAnonymity, Policy, Role
+from tableveil.privacy.exposure.cells import Codes, counted
+from tableveil.privacy.exposure.judged import OwnValues, Readings, Unchanged, judge
+from tableveil.privacy.exposure.rows import ClassRows, HeldValues
 from tableveil.verification import unchanged
-from tableveil.verification.coded import tally
+from tableveil.verification.coded import Hashed, Records, tally
 from tableveil.verification.judged import Judged
+from tableveil.verification.left import follows
 from tableveil.verification.owners import count_owners
 from tests.sql.verification.cases import Case, drop, written_case
 
@@ -94,3 +98,44 @@ def test_keys_are_counted_however_many_are_possible(number: int) -> None:
             different, often = tally(keys, some, number)
             assert dict(zip(different.tolist(), often.tolist(), strict=True)) == of_keys
             assert different.tolist() == sorted(of_keys)
+
+
+@pytest.mark.parametrize("people", [False, True])
+def test_it_fails_only_what_the_release_finds_as_well_in_small_tables(people: bool) -> None:
+    """Somebody with a value of their own shows as little here as there."""
+    found = 0
+    for seed in range(1_000):
+        random = np.random.default_rng(seed)
+        rows = int(random.integers(2, 31))
+        # Some own values are frequent, others of one row; a value follows, or is drawn.
+        own = np.where(random.random(rows) < random.random(), random.integers(0, 3, rows), 3 + np.arange(rows))
+        own = np.unique(own, return_inverse=True)[1].astype(np.int64)
+        drawn = np.where(random.random(rows) < random.random(), 3 + np.arange(rows), random.integers(0, 3, rows))
+        value = np.where(random.random(rows) < random.random(), own % 5, drawn)
+        value = np.unique(value, return_inverse=True)[1].astype(np.int64)
+        label = random.integers(0, int(random.integers(1, 4)), int(own.max()) + 1)
+        label = np.unique(label, return_inverse=True)[1].astype(np.int64)
+        whose = random.integers(0, rows, rows) if people else None
+        verified = follows(_records(own, value, label, whose), 0, 0)
+        assert not verified or _told(own, value, label, whose), seed
+        found += verified
+    assert found > 20
+
+
+def _records(own: Codes, value: Codes, label: Codes, whose: Codes | None) -> Records:
+    rows = np.arange(len(own))
+    ones, hashed = np.ones(len(own), np.int64), [Hashed(of, np.unique(of).astype(np.uint64)) for of in (own, value)]
+    finer = np.arange(len(label))
+    return Records(0 * rows, ones, (hashed[0],), (label,), (finer,), (hashed[1],), whose, {}, rows)
+
+
+def _told(own: Codes, value: Codes, label: Codes, whose: Codes | None) -> bool:
+    """Whether the release judges the column by the quasi-identifier."""
+    rows = ClassRows(np.zeros(len(own), np.int64), None, whose)
+    cells = counted(own, value, None, len(label), int(value.max()) + 1)
+    column = HeldValues(rows, value, int(value.max()) + 1)
+    table = Unchanged(
+        rows, [OwnValues(own, label, True)], [column], lambda j, i: cells, np.zeros(1, np.bool_), shown=False
+    )
+    nothing = Readings([], (), None)
+    return bool(judge(table, [nothing], lambda i: nothing).judgements)
