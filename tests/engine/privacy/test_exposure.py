@@ -11,8 +11,10 @@ import pytest
 
 from tableveil.privacy.exposure.cells import Codes, counted, ranked
 from tableveil.privacy.exposure.fits import Fits, fits_of
+from tableveil.privacy.exposure.formulas import Reading
 from tableveil.privacy.exposure.found import alone_and_few
 from tableveil.privacy.exposure.judged import OwnValues, Readings, Unchanged, judge, what_follows
+from tableveil.privacy.exposure.pairs import PairEvidence, telling_differences
 from tableveil.privacy.exposure.rows import ByValues, ClassRows, HeldValues, InClasses, few_left
 
 K = 4
@@ -192,3 +194,17 @@ def test_towns_of_one_person_that_share_a_code_are_told_of() -> None:
     own = np.concatenate([np.repeat(np.arange(300), 40), np.arange(300, 360)])
     value = np.concatenate([random.integers(0, 5, 300 * 40), np.full(60, 5)])
     assert told(own, value, 400)
+
+
+def test_infinite_and_huge_numbers_have_no_difference_that_tells() -> None:
+    """It warns of nothing: warnings are errors here."""
+    numbers = np.array([np.inf, -np.inf, 1.7e308, -1.7e308, np.nan] * 8)
+    codes = np.arange(len(numbers))
+    rows = ClassRows(np.zeros(len(codes), np.int64), None, None)
+    own = [OwnValues(codes, np.zeros(len(codes), np.int64), hidden=True)] * 2
+    evidence = PairEvidence([HeldValues(rows, codes % 5, 5)], codes)
+    with np.errstate(all="raise"):
+        told = list(
+            telling_differences(own, [Reading(j, of, True) for j, of in enumerate((numbers, -numbers))], evidence)
+        )
+    assert not told

@@ -105,11 +105,13 @@ def telling_differences(
         if one.of == other.of or not (a.hidden or b.hidden):
             continue
         stratum = ranked(*(each.label[each.codes[sample]] for each in (a, b)))[0]
-        difference = one.numbers[sample] - other.numbers[sample]
+        with np.errstate(invalid="ignore", over="ignore"):
+            differences = one.numbers - other.numbers  # Infinite numbers have none.
+        difference = differences[sample]
         ends = _ends(difference)
         close = evidence.close(ranked(stratum, np.searchsorted(ends, difference, side="right"))[0], [stratum])
         if close:
-            near = np.searchsorted(ends, one.numbers - other.numbers, side="right")
+            near = np.searchsorted(ends, differences, side="right")
             strata = ranked(*(each.label[each.codes] for each in (a, b)))[0]
             own = ranked(strata, near)[0]
             for i in close:
