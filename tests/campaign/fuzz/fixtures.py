@@ -49,8 +49,11 @@ _GHOSTS = {"clinic": "clinik", "people": "peopla", "kept": "kopt", "files": "fil
 _WORDS = re.compile("|".join(_GHOSTS))
 _NUMBERED = re.compile(rf"\b({'|'.join(COLLECTIONS)})/([0-9]+)")
 
-_KEYWORD = re.compile(r"""\.? Did you mean \\?'[A-Z]+\\?'\?|\n *hint: "Did you mean \\'[A-Z]+\\'\?\"""")
-"""It follows from the letters of a name: one that nothing has may look more like a word of SQL."""
+_LETTERS = re.compile(
+    r"""(?<=one of the quasi-identifiers)(\. [^"\n]*|"\n *hint: ".*")|"""
+    r"""\.? Did you mean \\?'[A-Z]+\\?'\?|\n *hint: "Did you mean \\'[A-Z]+\\'\?\""""
+)
+"""Hints that follow from the letters of sent names: one that nothing has may look more like a word of SQL."""
 
 NOBODYS = r"/900\2"
 """Two names stay two: a request that names one twice has a fault more."""
@@ -100,7 +103,7 @@ def ghost(message: Message) -> Message:
 
 def told(text: str, number: str = "/N") -> str:
     """A text in which all ghosts, and what they stand for, read alike."""
-    named = _WORDS.sub(lambda found: _GHOSTS[found[0]], _KEYWORD.sub("", text))
+    named = _WORDS.sub(lambda found: _GHOSTS[found[0]], _LETTERS.sub("", text))
     return _NUMBERED.sub(rf"\1{number}", named)
 
 
