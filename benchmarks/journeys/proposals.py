@@ -26,8 +26,8 @@ from tableveil.v1.proposal_service_pb2 import (
     SubmitProposalRequest,
 )
 
-SECONDS = "20"
-"""For each proposal: the tables are small."""
+SECONDS, SHAPE_SECONDS = 20, 40
+"""For each proposal on an idle machine: the tables of kinds are small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +63,12 @@ def _outcome(client: Client, made: Made, path: Path, name: str) -> Outcome:
     how = client.guess_csv_format(path, table_service_pb2.CsvFormat(encoding_name="utf-8"), [], 4_000).format
     client.load_file(path, table, how=how)
     corrections = 0
-    found = _proposal(client, ProposalRequest(table=table, readers=READERS_CONTRACT, time_limit_seconds=SECONDS))
+    found = _proposal(
+        client, ProposalRequest(table=table, readers=READERS_CONTRACT, time_limit_seconds=_limit(SECONDS))
+    )
     if not _released(found):
         corrections = 1
-        told = ProposalRequest(table=table, readers=READERS_CONTRACT, time_limit_seconds=SECONDS)
+        told = ProposalRequest(table=table, readers=READERS_CONTRACT, time_limit_seconds=_limit(SECONDS))
         if made.person:
             told.person_column = made.person
         else:
@@ -134,9 +136,7 @@ def _shape_outcome(client: Client, shape: Shape, table: policy_pb2.TableReferenc
     wrong = tuple(column for column, role in drafted.items() if role not in shape.role_of(column.strip()))
     started, problem, released = time.process_time(), "", list[ColumnLeft]()
     to_decide = 0
-    # The limit is of the clock, and the goal is of CPU: other work of the machine may leave a part of it alone.
-    crowd = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
-    asked = ProposalRequest(table=table, readers=READERS_CONTRACT, time_limit_seconds=f"{40 * crowd:.0f}")
+    asked = ProposalRequest(table=table, readers=READERS_CONTRACT, time_limit_seconds=_limit(SHAPE_SECONDS))
     try:
         found = _proposal(client, asked)
         if not _recommended(found):
@@ -154,6 +154,12 @@ def _shape_outcome(client: Client, shape: Shape, table: policy_pb2.TableReferenc
         seconds, problem = time.process_time() - started, f"{error.code}: {error}"
     hidden = tuple(one.column for one in released if _is_hidden(one))
     return ShapeOutcome(shape, corrections, len(drafted), wrong, seconds, problem, len(released), hidden, to_decide)
+
+
+def _limit(seconds: int) -> str:
+    """More of the clock where other work of the machine leaves a part of the CPU alone."""
+    crowd = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    return f"{seconds * crowd:.0f}"
 
 
 def _is_hidden(left: ColumnLeft) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from tableveil.backend import WarehouseSession
@@ -407,6 +407,10 @@ def _notes(draft: PolicyDraft, made: Tried, singled: Sequence[str], wanted: Want
     left_out += [name for name, role in made.learned.items() if role is Role.IDENTIFYING]
     if left_out:
         yield f"Not released: {_listed(left_out)}."
+        said = {*wanted.request.leave_out, *wanted.request.roles, *singled, draft.person_column or ""}
+        said |= {wanted.record_column, wanted.request.period_column, *chosen.left, *made.learned}
+        if wanted.request.policy is None:
+            yield from _identifying(draft, {name.casefold() for name in said})
     if singled:
         yield f"Left out, since nearly every row has a value of its own by which it could be found: {_listed(singled)}."
     yield from chosen.notes
@@ -430,6 +434,14 @@ def _notes(draft: PolicyDraft, made: Tried, singled: Sequence[str], wanted: Want
     for name, role in made.learned.items():
         if role is Role.QUASI_IDENTIFIER:
             yield f"{shortened(name)} gives away what labels hide, so that it is generalized as well."
+
+
+def _identifying(draft: PolicyDraft, said: Set[str]) -> Iterator[str]:
+    """The reasons of the columns that the draft alone holds back."""
+    held = [c for c in draft.columns if c.role is Role.IDENTIFYING and c.facts.name.casefold() not in said]
+    for column in held[:_MOST_NAMED]:
+        name = shortened(column.facts.name)
+        yield f"{name} seems to identify people (else say --role): {column.reason[:1].lower()}{column.reason[1:]}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -99,6 +99,8 @@ def test_the_first_policy_makes_the_release_that_was_foretold(
     assert objects() == before
     _check_what_is_left(found)
     assert (found.records, found.decisions, found.findings, found.repair_query) == (400, (), (), "")
+    reasons = [note for note in found.notes if "seems to identify" in note]
+    assert [note.split()[0] for note in reasons] == ["'visit_nr'"], "the steward left out the others"
     best, *others = found.alternatives
     (decision,) = best.decisions
     assert "with several records can tell a value of 'diagnosis'" in decision, "its report calls it above the threshold"
@@ -443,6 +445,7 @@ def test_a_wide_table_gets_a_choice_of_its_columns(propose: Propose, session: Se
     assert f"{len(chosen)} of 44 possible quasi-identifiers are released" in notes
     assert "The next best sets have one column more: --keep 'answer" in notes
     assert "Not released: 'row_nr'." in notes
+    assert "'row_nr' seems to identify people (else say --role): it" in notes
 
 
 def corrected(jobs: JobManager, database: Database, *corrections: v1.CorrectedColumn) -> Proposal:
