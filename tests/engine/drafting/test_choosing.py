@@ -61,7 +61,7 @@ def test_repeats_and_parts_of_dates_are_left_out() -> None:
 
 
 def test_columns_that_matter_stay_and_the_next_best_are_offered() -> None:
-    columns, kinds = random_table(5, 40)
+    columns, kinds = random_table(5, 14)
     widest = sorted(columns, key=lambda name: -len(np.unique(columns[name])))[:2]
     choice = choose_columns(columns, kinds, {widest[0]}, [widest[1]], 2)
     assert set(widest) <= set(choice.chosen)
@@ -73,7 +73,7 @@ def test_columns_that_matter_stay_and_the_next_best_are_offered() -> None:
 
 @pytest.mark.parametrize("values", [[np.nan] * 40, [1.0] * 40, [np.inf, -np.inf, np.nan] * 20, range(40)])
 def test_ugly_columns_do_not_stop_the_choice(values: Any) -> None:
-    columns = {f"c{j}": np.array(values, np.float64) for j in range(15)}
+    columns = {f"c{j}": np.array(values, np.float64) for j in range(choosing.MOST_CHOSEN + 1)}
     choice = choose_columns(columns, dict.fromkeys(columns, ValueKind.FLOAT), (), (), 5)
     assert {*choice.chosen, *(one.column for one in choice.left)} == set(columns)
 

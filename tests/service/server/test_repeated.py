@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+import itertools
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -213,46 +212,32 @@ def make(database: Database) -> bytes:
     return b"made"
 
 
-def killed_everywhere(directory: str) -> None:
-    """Makes the change on copies, each time killed one statement later, until it is done: for a process of its own."""
-    for position in range(100):
-        copy = Path(directory, f"{position}.duckdb")
-        copy.write_bytes(Path(directory, "original.duckdb").read_bytes())
-        if not (process := os.fork()):
-            database = Database(Settings(copy, threads=1))
-            kill_after(position)
-            AnsweredRequests(database).once(RequestKey("ann", "S/M", "one"), lambda: "d", partial(make, database))
-            os._exit(0)
-        if os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0:
-            return
+def keeping_files(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+    """Copies the database's file and its log before every statement: a kill leaves them as they are at that moment."""
+    numbers = itertools.count()
 
-
-def kill_after(statements_left: int) -> None:
-    """Ends this process right after so many statements; a commit is one."""
-    left = statements_left
-
-    def counting(function: Callable[..., object]) -> Callable[..., object]:
+    def keeping(function: Callable[..., object]) -> Callable[..., object]:
         def called(*arguments: object, **options: object) -> object:
-            nonlocal left
-            if left == 0:
-                os._exit(9)
-            left -= 1
+            number = next(numbers)
+            for file in path.parent.glob(f"{path.name}*"):
+                if file.is_file():
+                    shutil.copyfile(file, file.with_name(file.name.replace(path.stem, str(number))))
             return function(*arguments, **options)
 
         return called
 
     for name in ("execute", "_unguarded"):
-        setattr(Session, name, counting(getattr(Session, name)))
+        monkeypatch.setattr(Session, name, keeping(getattr(Session, name)))
 
 
-def test_killed_at_every_statement(path: Path) -> None:
+def test_killed_at_every_statement(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened(path).close()
-    path.rename(path.with_name("original.duckdb"))
-    call = f"from tests.service.server.test_repeated import *; killed_everywhere({str(path.parent)!r})"
-    subprocess.run([sys.executable, "-c", call], check=True)
-    seen: set[tuple[int, bytes | str | None]] = set()
     key = RequestKey("ann", "S/M", "one")
-    for copy in path.parent.glob("[0-9]*.duckdb"):
+    with closing(Database(Settings(path, threads=1))) as database, monkeypatch.context() as patched:
+        keeping_files(patched, path)
+        AnsweredRequests(database).once(key, lambda: "d", partial(make, database))
+    seen: set[tuple[int, bytes | str | None]] = set()
+    for copy in (*path.parent.glob("[0-9]*.duckdb"), path):
         with closing(Database(Settings(copy, threads=1))) as database, database.session() as session:
             made = session.value("SELECT count(*) FROM patients WHERE patient = 99")
             try:
