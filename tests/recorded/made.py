@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -39,7 +38,7 @@ _PEOPLE = (
 _TABLES = ("people", "grouped", "recoded", "played", "drawn", "other")
 
 _AGES = {"intervals": {"minimum": "20", "maximum": "49", "widths": ["5", "10"]}}
-_NUMBER = re.compile(r"releases/(\d+)")
+_POLICY = '{"privacy_models":[{"k_anonymity":{"k":3}}]}'
 
 
 @contextmanager
@@ -125,7 +124,7 @@ def _propose(place: Path) -> None:
     """A proposal that tried policies, as a sample: to try them would take longer than all else."""
     database = Database(Settings(place / "clinic.duckdb", threads=1))
     source = TableReference("", "ward_b", "people")
-    way = ForecastWay("as it is", 2, 5, 6, 20, True, TRIED.columns, '{"k": 3}')
+    way = ForecastWay("as it is", 2, 5, 6, 20, True, TRIED.columns, _POLICY)
     with database.session() as session, session.transaction():
         number = PROPOSALS.next_number(session.ledger)
         tried = replace(PROPOSAL, number=number, job=900, source=source, ways=(way,), forecast="Of the months so far.")

@@ -143,7 +143,7 @@ def _commands(house: House, who: str) -> Iterator[tuple[str, str]]:
 def _pages() -> Iterator[str]:
     for number in range(1, COUNTS["releases"] + 1):
         yield from (f"/releases/{number}", f"/releases/{number}/report")
-    yield "/releases/3/compare?with=1"
+    yield from ("/releases/3/compare?with=1", "/releases/5/compare?with=1")
     yield from (f"/dry-runs/{number}" for number in range(1, COUNTS["dryRuns"] + 1))
     yield from (f"/jobs/{number}" for number in range(1, COUNTS["jobs"] + 1))
     yield from ("/releases", "/approvals", "/jobs", "/tables", "/worksheets", "/worksheets/1", "/server/targets")

@@ -259,7 +259,8 @@ def _fields(value: object, path: str = "") -> Iterator[tuple[str, str]]:
         # An empty message is an option that is chosen: local recoding, for example.
         yield path, "given"
     elif isinstance(value, Mapping):
-        for name, part in value.items():
+        # By name: a map of a message has another order in each process.
+        for name, part in sorted(value.items()):
             yield from _fields(part, f"{path}.{name}" if path else str(name))
     elif isinstance(value, list) and any(isinstance(part, Mapping) for part in value):
         for i, part in enumerate(value):

@@ -85,6 +85,16 @@ def test_policies_are_compared_by_what_they_say(run: Run, releases: tuple[Releas
     }
 
 
+def test_policies_are_compared_in_one_order(run: Run, releases: tuple[Release, Release]) -> None:
+    """A map of a message has another order in each process, and showed it."""
+    scheme = releases[1].policy.differential_privacy.scheme
+    for level, column in enumerate("fbdagceh"):
+        scheme[column] = level
+    differs = lines(run("compare", "3", "4").stdout.partition("Policies: what differs")[2])
+    found = [line.split()[0].rpartition(".")[2] for line in differs if line.startswith("differential_privacy.scheme")]
+    assert found == sorted("fbdagceh")
+
+
 def test_methods_are_compared(run: Run, releases: tuple[Release, Release]) -> None:
     """Local recoding's average risk is higher by its nature: the method stands beside the figures."""
     releases[1].policy.local_recoding.SetInParent()
