@@ -72,7 +72,7 @@ MEANINGS = {
         "begins with its rank: `must be decided`, `should be looked at`, `note`."
     ),
     "frontiers": "The risk-utility frontiers that were computed.",
-    "frontier_points": "The optimum for each k and suppression limit.",
+    "frontier_points": "A view of the optimum for each k and suppression limit.",
     "dry_runs": (
         "Releases that were taken back, as they would have been. `lattice_size` to `best_seconds` are those of "
         "`releases`."

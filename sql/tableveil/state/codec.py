@@ -1,4 +1,4 @@
-"""Dataclasses as JSON documents in one column: numbers that JSON lacks are the texts inf, -inf and nan."""
+"""Dataclasses as JSON documents in one column: decimals and numbers that JSON lacks, such as inf, are texts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from decimal import Decimal
 from functools import cache
 from types import NoneType
 from typing import Any, cast, get_args, get_origin, get_type_hints
@@ -26,12 +27,14 @@ def typed(kind: Any, value: Any) -> Any:
         return made(**{name: typed(hints[name], one) for name, one in value.items()})
     if get_origin(kind) is tuple:
         return tuple(typed(get_args(kind)[0], one) for one in value)
-    return float(value) if kind is float else value
+    return kind(value) if kind in (float, Decimal) else value
 
 
 def _plain(value: Any) -> object:
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
+    if isinstance(value, Decimal):
+        return f"{value:f}"
     if isinstance(value, tuple):
         return [_plain(one) for one in value]
     if isinstance(value, Mapping):

@@ -7,7 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from tableveil.policy import TableReference
-from tableveil.state.mapper import NumberedTable, Table
+from tableveil.state.mapper import NumberedTable
 from tableveil.state.seen import results
 
 
@@ -59,10 +59,4 @@ class Frontier:
     points: tuple[Point, ...]
 
 
-FRONTIERS = NumberedTable(
-    "frontiers",
-    Frontier,
-    "frontier_numbers",
-    parts={"points": Table("frontier_points", Point, "frontier")},
-    seen=results,
-)
+FRONTIERS = NumberedTable("frontiers", Frontier, "frontier_numbers", document=["points"], seen=results)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from tableveil.backend import Database, Session, Settings
 from tableveil.errors import InvalidError, TableveilError
 from tableveil.state import migrate as migrate_module
+from tableveil.state.frontiers import FRONTIERS, Found, Point
 from tableveil.state.migrate import SCRIPTS, fingerprint_key, migrate, migrations
 from tableveil.state.releases import RELEASES
 from tableveil.state.risk_analyses import RISK_ANALYSES, ComparedRisk, Measure, SubsetRisk
@@ -125,6 +127,39 @@ def test_figures_of_analyses_of_before_are_in_their_documents(fresh: Session, mo
     RISK_ANALYSES.insert(fresh.ledger, [replace(first, number=3, job=9)])
     assert RISK_ANALYSES.find(fresh.ledger, 3) == replace(first, number=3, job=9)
     assert fresh.rows(of_measures) == [*measured, *((3, *row[1:]) for row in measured)]
+
+
+def test_points_of_frontiers_of_before_are_in_their_documents(fresh: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(migrate_module, "migrations", lambda: migrations()[:22])
+        migrate(fresh.ledger)
+    frontier = (
+        "job, TIMESTAMP '2026-01-02', 'c', 's', 't', 'f', 9, ['a'], '4', 3, 'numpy', 0.5, 1.5, '{}' FROM range(7, 9)"
+    )
+    fresh.execute(f"INSERT INTO tableveil.frontiers SELECT job - 6, {frontier} r(job)")
+    tiny = "0." + "0" * 43 + "1"
+    fresh.execute(
+        "INSERT INTO tableveil.frontier_points VALUES "
+        f"(1, 2, '{tiny}', 0.1, 3, 4, [1, 0], true, 1e300), (1, 2, '0.10', 0, 0, 1, [], false, 'inf'), "
+        "(1, 10, '1', NULL, NULL, NULL, NULL, true, NULL)"
+    )
+    of_points = "SELECT * FROM tableveil.frontier_points"
+    points, types = fresh.rows(of_points), fresh.rows(f"SELECT column_name, column_type FROM (DESCRIBE {of_points})")
+    migrate(fresh.ledger)
+    assert fresh.rows(of_points) == points
+    assert fresh.rows(f"SELECT column_name, column_type FROM (DESCRIBE {of_points})") == types
+    first, second = (FRONTIERS.find(fresh.ledger, number) for number in (1, 2))
+    assert first is not None
+    assert second is not None
+    assert first.points == (
+        Point(2, Decimal(tiny), Found(0.1, 3, 4, (1, 0)), True, 1e300),
+        Point(2, Decimal("0.10"), Found(0.0, 0, 1, ()), False, math.inf),
+        Point(10, Decimal(1), None, True, None),
+    )
+    assert second.points == ()
+    FRONTIERS.insert(fresh.ledger, [replace(first, number=3, job=9)])
+    assert FRONTIERS.find(fresh.ledger, 3) == replace(first, number=3, job=9)
+    assert fresh.rows(of_points) == [*points, *((3, *row[1:]) for row in points)]
 
 
 @pytest.fixture
