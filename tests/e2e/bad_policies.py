@@ -327,7 +327,7 @@ BAD: dict[str, Bad] = {
         {"release": {"schema": "public", "name": "released"}}, "release.schema", "'public' schemas create"
     ),
     "the server's schema as target": invalid(
-        {"release": {"schema": "TableVeil", "name": "released"}}, "release.schema", "'TableVeil' own state"
+        {"release": {"schema": "TableVeil", "name": "released"}}, "release.schema", "'TableVeil' own tables"
     ),
     "no name for the target": invalid({"release.name": ""}, "release.name", "nothing name"),
     "a second release without a reason": Bad(
