@@ -42,8 +42,8 @@ class Records:
 
     `classes` has their place among those of `HeldRows`, -1 if it is none of these. They have own values, whose labels
     are `labels` by code, and what is hidden least `finer`, and values of the columns. `people` numbers whose they are,
-    if some have several. `numbers` has those of `x<j>` and `y<i>`, NaN where there is none, and `order` is one of
-    their own, in which no class comes first.
+    if some have several. `numbers` has those of `x<j>` and `y<i>`, NaN where there is none. By their `place`, no class
+    comes first.
     """
 
     classes: Codes
@@ -54,7 +54,7 @@ class Records:
     values: tuple[Hashed, ...]
     people: Codes | None
     numbers: Mapping[str, NDArray[np.float64]]
-    order: NDArray[np.intp]
+    place: NDArray[np.uint64]
 
     def people_of(self, keys: Codes, number: int) -> tuple[Codes, Codes]:
         """The different keys, which are below the number, and how many people have each."""
@@ -123,7 +123,7 @@ def read_rows(
         of_values,
         _hashed(read["w"]).code if people else None,
         of_records,
-        np.argsort(read["mixed"]),
+        read["mixed"],
     )
     return records, held
 
@@ -131,9 +131,11 @@ def read_rows(
 def held_rows(arrays: Mapping[str, NDArray[Any]], values: Sequence[Hashed]) -> HeldRows:
     """Rows of a `class`, `n` of each, with hashes `v<i>`."""
     order = np.argsort(arrays["class"], kind="stable")
-    numbers, classes = np.unique(arrays["class"][order], return_inverse=True)
+    ordered = arrays["class"][order]
+    begins = np.ones(len(order), np.bool_)
+    begins[1:] = ordered[1:] != ordered[:-1]
     codes = tuple(hashed.coded(arrays[f"v{i}"])[order] for i, hashed in enumerate(values))
-    return HeldRows(numbers.astype(np.int64), classes.astype(np.int64), arrays["n"][order].astype(np.int64), codes)
+    return HeldRows(ordered[begins].astype(np.int64), np.cumsum(begins) - 1, arrays["n"][order].astype(np.int64), codes)
 
 
 def tally(keys: Codes, times: Codes | None, number: int) -> tuple[Codes, Codes]:

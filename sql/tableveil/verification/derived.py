@@ -37,9 +37,12 @@ def least_of_two(records: Records, held: HeldRows, hiding: Sequence[int]) -> int
 
     At least one of both is `hiding` something.
     """
-    order = records.order[records.classes[records.order] >= 0]
+    order = np.flatnonzero(records.classes >= 0)
     if len(order) < LEAST:
         return None
+    # Only those that are looked at first have to be in order.
+    order = order[np.argpartition(records.place[order], min(CHECKED, len(order)) - 1)]
+    order[:CHECKED] = order[:CHECKED][np.argsort(records.place[order[:CHECKED]])]
     identifiers = range(len(records.own))
     pairs = [(a, b) for a, b in combinations(identifiers, 2) if a in hiding or b in hiding]
     left = [_left(records, held, i, at) for i, at in _determined(records, order, pairs, hiding) if len(at)]

@@ -223,7 +223,9 @@ def _held(rows: WarehouseSession, names: list[str], marker: str, written: Writte
     # row with every class.
     labels = ", ".join(quoted(label_table.column) for label_table in written.labels)
     some = f" WHERE {pool} OR hash({labels}) % {parts} = 0" if parts > 1 else ""
-    query = f"SELECT {keys}, {pool} AS pool, {values}, count(*) AS n FROM {quoted(*written.rows)}{some} GROUP BY ALL"
+    # Rows are nearly all different: to count equal ones pays only where they are collected.
+    counted, grouped = ("count(*)", " GROUP BY ALL") if rows.traits.collects else ("1::BIGINT", "")
+    query = f"SELECT {keys}, {pool} AS pool, {values}, {counted} AS n FROM {quoted(*written.rows)}{some}{grouped}"
     return (
         f"SELECT c.class, {held}, s.n FROM {near(rows, 'unchanged_rows', query)} AS s "
         f"JOIN judged_classes AS c ON c.pool = s.pool AND {same}"

@@ -160,12 +160,12 @@ def determined_by(
     one_each: Codes,
     seen: Sequence[Seen | None],
     hidden: Sequence[Hidden],
-    groups: Sequence[Codes],
+    own: Sequence[Codes],
 ) -> list[Agreement | None]:
     """How a column tells of each quasi-identifier.
 
     `seen` has the values with which all people are seen. In the rows here, of which `one_each` are one of each person,
-    `value` has the codes of a column, and `groups` what is hidden.
+    `value` has the codes of a column, and `own` those of own values.
     """
     found = [agree_where_equal(each, of) for each, of in zip(seen, hidden, strict=True)]
     # Rows are in an order of their own: those with equal values would follow it.
@@ -175,12 +175,12 @@ def determined_by(
     for order in orders_of(read):
         along = at[np.argsort(order[value[at]], kind="stable")]
         for j, of in enumerate(hidden):
-            found[j] = found[j] or agree_where_near(groups[j][along], of)
+            found[j] = found[j] or agree_where_near(of.group[own[j][along]], of)
     if read.texts is not None and not all(found):
         at = at[:SPLIT_ROWS]
         texts, place = np.unique(value[at], return_inverse=True)
         for part in parts_of(read.texts[texts].tolist()):
             for j, of in enumerate(hidden):
-                pairs = counted(part[place], groups[j][at], None, int(part.max()) + 1, len(of.label))
+                pairs = counted(part[place], of.group[own[j][at]], None, int(part.max()) + 1, len(of.label))
                 found[j] = found[j] or agree_where_equal(Seen(pairs.own, pairs.value, pairs.records), of)
     return found

@@ -33,9 +33,9 @@ def alone_and_few(
     rows: ClassRows, shown: Flags, values: Sequence[Codes], least: int, *, people: bool
 ) -> tuple[int, int]:
     """How many of the rows of `shown` classes are alone, and among fewer than `least`, by class and values."""
-    at = shown[rows.classes]
-    if not at.any():
+    if not shown.any():
         return 0, 0
+    at = slice(None) if shown.all() else shown[rows.classes]
     group, number = ranked(rows.classes[at], *(codes[at] for codes in values))
     if people and rows.people is not None:
         whose = rows.people[at]

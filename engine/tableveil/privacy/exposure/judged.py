@@ -45,12 +45,6 @@ class OwnValues:
     positions: NDArray[np.float64] | None = None
     finer: Hidden | None = None
 
-    @cached_property
-    def groups(self) -> Codes:
-        """The detail that a label hides, per row."""
-        assert self.finer is not None
-        return self.finer.group[self.codes]
-
 
 @dataclass(frozen=True, eq=False)
 class Readings:
@@ -221,9 +215,10 @@ def _determined(
         seen: list[Seen | None] = [seen_in(cells[j], of, values.there) for j, of in own.items()]
     else:
         there = values.there[value]
-        seen = [seen_of_people(value[there], table.own[j].groups[there], people[there]) for j in own]
-    groups = [table.own[j].groups for j in own]
-    return determined_by(values, value, table.one_each, seen, list(own.values()), groups)
+        seen = [
+            seen_of_people(value[there], of.group[table.own[j].codes[there]], people[there]) for j, of in own.items()
+        ]
+    return determined_by(values, value, table.one_each, seen, list(own.values()), [table.own[j].codes for j in own])
 
 
 def _near(positions: NDArray[np.float64]) -> Codes:
