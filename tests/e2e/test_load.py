@@ -153,7 +153,7 @@ def test_replacing_and_removing(server: ServerProcess, tmp_path: Path) -> None:
     file.write_text("id\n4\n")
     assert "COLUMNS_DIFFER" in command("load", str(file), "visits", "--replace")
     assert "one of them" in command("load", str(file), "visits", "--replace", "--append")
-    assert "1 rows removed." in command("truncate", "main.visits")
+    assert "1 row removed." in command("truncate", "main.visits")
     assert "visits is dropped, with 0 rows." in command("drop", "visits")
     assert "TABLE_NOT_FOUND" in command("drop", "visits")
     for method in ("TruncateTable", "DropTable"):

@@ -22,7 +22,7 @@ from tableveil.errors.errors import (
     together,
 )
 from tableveil.errors.warned import Rank, Warned, by_rank, must_decide, note, rank_of, undecided, with_ranks
-from tableveil.errors.wording import NearestNames, is_shown, nearest, shortened
+from tableveil.errors.wording import NearestNames, is_shown, listed, nearest, shortened
 
 __all__ = [
     "BusyError",
@@ -47,6 +47,7 @@ __all__ = [
     "check_all",
     "depending_on",
     "is_shown",
+    "listed",
     "must_decide",
     "nearest",
     "note",

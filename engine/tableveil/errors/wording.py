@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from heapq import nlargest
 from itertools import islice, pairwise
@@ -38,6 +38,11 @@ def shortened(text: str) -> str:
     if len(text) <= LONGEST_SHOWN:
         return f"'{text}'"
     return f"'{text[:LONGEST_SHOWN]}…' ({len(text):,} characters)"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence, none left out."""
+    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names)
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:

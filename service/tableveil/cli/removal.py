@@ -31,7 +31,7 @@ def truncate(session: CommandSession, table: str, schema: str | None) -> None:
     if session.output.as_json:
         session.output.json(v1.TruncateTableResponse(removed_rows=removed))
     else:
-        session.output.show(f"{wording.count(removed)} rows removed.")
+        session.output.show(f"{wording.count(removed)} {'row' if removed == 1 else 'rows'} removed.")
 
 
 @click.command()

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from tableveil import wording
+from tableveil.errors import listed
 from tableveil.privacy.accepted import highest_accepted, is_granted
 from tableveil.privacy.guarantees import SEVERAL_RECORDS
 from tableveil.report.model import Grid
@@ -14,7 +15,6 @@ from tableveil.report.threats import Situation
 from tableveil.report.words import INFERENCE, LINKABILITY, SINGLING_OUT, column_of, named
 from tableveil.v1.release_service_pb2 import Exposure, Guarantee, JointClasses, Release
 from tableveil.wording.exposures import counted, following, unit
-from tableveil.wording.exposures import named as named_columns
 
 WITHIN, ABOVE, UNMEASURED = "within the policy's threshold", "ABOVE the policy's threshold", "not measured"
 
@@ -63,14 +63,14 @@ def _singling_out(situation: Situation, release: Release, maker: str) -> Standin
     if nearly:
         one = max(nearly, key=lambda each: each.found)
         number = (
-            f"{number} Somebody who knows a person's {named_columns(one.columns)} finds {wording.count(one.found)} "
+            f"{number} Somebody who knows a person's {listed(one.columns)} finds {wording.count(one.found)} "
             f"{unit(one)} by the labels."
         )
     if not words:
         return SINGLING_OUT, UNMEASURED, f"{number} The policy states no threshold."
     standing = ABOVE if after.highest > most else WITHIN
     if standing == WITHIN and follows:
-        standing = f"{WITHIN} by quasi-identifiers; ABOVE it with {named_columns(follows[0].columns)}"
+        standing = f"{WITHIN} by quasi-identifiers; ABOVE it with {listed(follows[0].columns)}"
     return SINGLING_OUT, standing, f"{number} {words[0].upper()}{words[1:]} {wording.share(most)}."
 
 
@@ -78,7 +78,7 @@ def _told(one: Exposure) -> str:
     """The people who are among few by what follows of a column."""
     rule = "rules" if len(one.knows) == 1 else "rule"
     return (
-        f"Exact {named_columns(one.knows)} {rule} out values of {named_columns(one.columns)}: {wording.count(one.few)} "
+        f"Exact {listed(one.knows)} {rule} out values of {listed(one.columns)}: {wording.count(one.few)} "
         f"of {wording.count(one.total)} {unit(one)} are then among fewer than {wording.count(one.least)}."
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from tableveil import wording
+from tableveil.errors import listed
 from tableveil.v1.release_service_pb2 import Exposure
 
 HEADING = "How many could be found"
@@ -35,18 +36,13 @@ def exposure_rows(exposures: Iterable[Exposure]) -> Iterator[tuple[str, str, str
     """A row for each: what somebody knows, how many are found, and how many are among few."""
     for one in exposures:
         if one.knows:
-            known = f"without knowing it: {named(one.columns)} follows from exact {named(one.knows)}"
+            known = f"without knowing it: {listed(one.columns)} follows from exact {listed(one.knows)}"
             yield known, "", wording.count(one.few)
         else:
-            also = f" and {named(one.columns)}" if one.columns else ""
+            also = f" and {listed(one.columns)}" if one.columns else ""
             yield f"by labels{also}", wording.count(one.found), wording.count(one.few)
 
 
 def unit(one: Exposure) -> str:
     """The thing that is counted."""
     return "people" if one.counts_people else "rows"
-
-
-def named(names: Sequence[str]) -> str:
-    """Names in a sentence."""
-    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names)

@@ -58,6 +58,7 @@ class LoadedRows:
     counted: CountedRows
     all_rows: bool
     _different: dict[int, Hashes] = field(default_factory=dict)
+    _codes: dict[int, Codes] = field(default_factory=dict)
 
     def values(self, i: int) -> tuple[Codes, int]:
         """The codes of a column's values in the rows, and their number."""
@@ -65,10 +66,6 @@ class LoadedRows:
             different = self.different(i)
             self._codes[i] = np.searchsorted(different, self.hashed[i]).astype(np.int64)
         return self._codes[i], len(self.different(i))
-
-    @cached_property
-    def _codes(self) -> dict[int, Codes]:
-        return {}
 
     def different(self, i: int) -> Hashes:
         """The value in `ROWS` that each code of a column stands for."""
@@ -91,8 +88,7 @@ class LoadedRows:
         return counted(mine, value, grouped["n"].astype(np.int64), own.owns, values)
 
     def _grouped(self, j: int, i: int) -> dict[str, NDArray[Any]]:
-        name = self.counted.columns[i].name
-        value, join = name, ""
+        name, value, join = f"v{i}", f"v{i}", ""
         if self._many[i]:
             zero = "0::BIGINT" if self.hashed[i].dtype == np.int64 else "0::UBIGINT"
             value, join = f"coalesce(here, {zero})", f"LEFT JOIN held_values ON here = {name}"
@@ -103,7 +99,7 @@ class LoadedRows:
 
     @cached_property
     def _many(self) -> list[bool]:
-        names = [f"approx_count_distinct({each.name})" for each in self.counted.columns]
+        names = [f"approx_count_distinct(v{i})" for i, _ in enumerate(self.hashed)]
         numbers = self.session.row(f"SELECT {', '.join(names)} FROM {ROWS}")
         return [number > MANY for number in numbers]
 
@@ -112,13 +108,14 @@ def load(
     session: Session, counted_rows: CountedRows, identifiers: Sequence[RecognizingColumn], pool: bool
 ) -> LoadedRows:
     """Reads the rows. With a `pool`, suppressed records are a class that is looked at."""
-    names = [f"q{j}" for j, _ in enumerate(identifiers)] + [each.name for each in counted_rows.columns]
+    values = [f"v{i}" for i, _ in enumerate(counted_rows.codes)]
+    names = [*(f"q{j}" for j, _ in enumerate(identifiers)), *values]
     most = MOST_CELLS // len(names)
     where, share = "", 1
     if counted_rows.rows > most:
         where, share = _part(session, most, pool)
     selected = ", ".join(("class", *names))
-    people = ", w" if _has_people(session) else ""
+    people = ", w" if counted_rows.people else ""
     records = ", n" if counted_rows.records != "count(*)" else ""
     arrays = session.arrays(f"SELECT {selected}{people}{records} FROM {ROWS} {where}")
     order = _order(arrays)
@@ -134,14 +131,10 @@ def load(
         ClassRows(np.cumsum(begins) - 1, weights, owners),
         arrays["class"][begins] == 0,
         tuple(_own(released, arrays[f"q{j}"]) for j, released in enumerate(identifiers)),
-        tuple(arrays[each.name] for each in counted_rows.columns),
+        tuple(arrays[name] for name in values),
         counted_rows,
         not where,
     )
-
-
-def _has_people(session: Session) -> bool:
-    return any(name == "w" for name, _ in session.described(f"SELECT * FROM {ROWS}"))
 
 
 def _part(session: Session, most: int, pool: bool) -> tuple[str, int]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tableveil.backend import WarehouseSession
-from tableveil.disclosure.exposure import Determined, ExposureFindings, Following, exposed
-from tableveil.errors import Fault, InvalidError, Rank, Warned, must_decide, note, shortened
+from tableveil.disclosure.exposure import Determined, ExposureFindings, exposed
+from tableveil.errors import Fault, InvalidError, Rank, Warned, listed, must_decide, note, shortened
 from tableveil.policy import AttributePolicy, ReleaseContext, Role
 from tableveil.privacy.accepted import accepted_by
 from tableveil.privacy.exposure.found import Exposure
@@ -57,26 +57,23 @@ def check_exposure(session: WarehouseSession, plan: ReleasePlan) -> Measured:
             faults.append(_determines(plan, one))
     told = {one.attribute.column for one in found.determined}
     for each in found.follows:
-        if not told.isdisjoint(attribute.column for attribute in each.columns):
+        if not told.isdisjoint(each.columns):
             continue
-        refused = [attribute for attribute in each.columns if plan.policy.k and _refusable(attribute, each)]
+        refused = [attribute for attribute in plan.policy.attributes if plan.policy.k and _refusable(attribute, each)]
         if refused:
-            faults.append(_refused(plan, refused[0], each, found.least))
+            faults.append(_refused(plan, refused[0], each))
         else:
-            warnings.append(_rules_out(plan, each, found.least))
+            warnings.append(_rules_out(plan, each))
     if faults:
         raise InvalidError.about("COLUMN_DISCLOSES", "columns released as they are give away what labels hide", faults)
-    follows = (
-        Exposure(tuple(a.column for a in one.columns), one.knows, 0, one.few, one.total, found.least, plan.repeating)
-        for one in found.follows
-    )
-    return Measured((*found.counts, *follows), (*warnings, *_found(plan, found)))
+    return Measured((*found.counts, *found.follows), (*warnings, *_found(plan, found)))
 
 
-def _refusable(attribute: AttributePolicy, follows: Following) -> bool:
+def _refusable(attribute: AttributePolicy, one: Exposure) -> bool:
     """Whether a column is refused for what follows: sensitive ones are expected to depend on people, to a degree."""
-    whole = follows.few >= AS_A_WHOLE * follows.total
-    return not attribute.acknowledged and (attribute.role is Role.INSENSITIVE or whole)
+    if attribute.column not in one.columns or attribute.acknowledged:
+        return False
+    return attribute.role is Role.INSENSITIVE or one.few >= AS_A_WHOLE * one.total
 
 
 def _determines(plan: ReleasePlan, one: Determined) -> Fault:
@@ -105,52 +102,45 @@ def _told(one: Determined) -> str:
     )
 
 
-def _refused(plan: ReleasePlan, attribute: AttributePolicy, one: Following, least: int) -> Fault:
+def _refused(plan: ReleasePlan, attribute: AttributePolicy, one: Exposure) -> Fault:
     whole = one.few >= AS_A_WHOLE * one.total
     hint = (
         f"Make it IDENTIFYING, or a QUASI_IDENTIFIER with the levels of {_names(one.knows)}"
         if whole
         else "Give it the role QUASI_IDENTIFIER, or leave these people out"
     )
-    together = f" beside {_names(others)}" if (others := [a.column for a in one.columns if a is not attribute]) else ""
+    others = [name for name in one.columns if name != attribute.column]
+    together = f" beside {_names(others)}" if others else ""
     return Fault(
         _field(plan, attribute),
-        f"{attribute.role} for {shortened(attribute.column)}{together}, which follows from {_names(one.knows)}: who "
-        f"knows {_them(one)} has {_few(plan, one)} among fewer than {least}",
+        f"{attribute.role} for {shortened(attribute.column)}{together}, which follows from {_names(one.knows)}: "
+        f"{_few(one)}",
         HIDING,
         f"{hint}, or list it with acknowledged: true to release it.",
     )
 
 
-def _rules_out(plan: ReleasePlan, one: Following, least: int) -> Warned:
+def _rules_out(plan: ReleasePlan, one: Exposure) -> Warned:
     """The warning of people among few; under a policy without a threshold of risk, nobody asked that they are not."""
-    columns = _names([attribute.column for attribute in one.columns])
-    rule = "rules" if len(one.knows) == 1 else "rule"
-    text = (
-        f"A person's exact {_names(one.knows)} {rule} out values of {columns}: who knows {_them(one)} has "
-        f"{_few(plan, one)} among fewer than {least}."
-    )
+    columns, rule = _names(one.columns), "rules" if len(one.knows) == 1 else "rule"
+    text = f"A person's exact {_names(one.knows)} {rule} out values of {columns}: {_few(one)}."
     _, words = accepted_by(plan.policy)
     if not words:
-        return Warned(text, count_of=one.few, field=one.columns[0].column)
+        return Warned(text, count_of=one.few, field=one.columns[0])
     return must_decide(
         f"{text} Coarser values of {columns} end it, or leaving out these {one.few:,} ({one.few / one.total:.1%}).",
         one.few,
-        one.columns[0].column,
+        one.columns[0],
     )
 
 
-def _few(plan: ReleasePlan, one: Following) -> str:
-    return f"{one.few:,} of {one.total:,} {'people' if plan.repeating else 'rows'}"
+def _few(one: Exposure) -> str:
+    them, unit = "it" if len(one.knows) == 1 else "them", "people" if one.counts_people else "rows"
+    return f"who knows {them} has {one.few:,} of {one.total:,} {unit} among fewer than {one.least}"
 
 
-def _them(one: Following) -> str:
-    return "it" if len(one.knows) == 1 else "them"
-
-
-def _names(names: Sequence[str]) -> str:
-    shown = [shortened(name) for name in names]
-    return " and ".join((", ".join(shown[:-1]), shown[-1])) if len(shown) > 1 else shown[0]
+def _names(names: Iterable[str]) -> str:
+    return listed([shortened(name) for name in names])
 
 
 def _field(plan: ReleasePlan, attribute: AttributePolicy) -> str:
@@ -199,7 +189,7 @@ def _also(others: Sequence[Exposure]) -> str:
 
 def _more(names: Sequence[Exposure]) -> str:
     left = len(names) - MOST_NAMED
-    return f"and {left} more columns " if left > 0 else ""
+    return f"and {left} more {'column' if left == 1 else 'columns'} " if left > 0 else ""
 
 
 def _unmeasured(plan: ReleasePlan) -> Measured:

@@ -41,20 +41,16 @@ HASHED = "UBIGINT"
 
 
 @dataclass(frozen=True, slots=True)
-class CountedColumn:
-    """A measured column in `ROWS`: its values are numbered in the table `codes`, or are hashes if there is none."""
-
-    name: str
-    codes: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class CountedRows:
-    """The measured columns of `ROWS`, in order; its number of `rows`, and the aggregate that counts its records."""
+    """The number of `rows` of `ROWS`, the aggregate that counts its records, and whether it has `people`.
 
-    columns: tuple[CountedColumn, ...]
+    Each measured column has a table of `codes`, which number its values, or None if its values are hashes.
+    """
+
+    codes: tuple[str | None, ...]
     rows: int
     records: str
+    people: bool
 
 
 def stage_rows(
@@ -64,30 +60,29 @@ def stage_rows(
 
     With `number_values`, the few values of a column are numbered.
     """
-    session, columns = rows.embedded, tuple(CountedColumn(f"v{i}", None) for i, _ in enumerate(measured))
+    session, codes = rows.embedded, tuple[str | None, ...](None for _ in measured)
     coded = plan.recoding.coded(rows, plan)
     if number_values and coded.values is None and not rows.traits.collects:
-        columns = _numbered(session, plan, measured)
+        codes = _numbered(session, plan, measured)
     query = coded.query.select(alias(coded.class_, "class"), *_own(plan, coded.own))
-    for counted, attribute in zip(columns, measured, strict=True):
+    for i, (numbers, attribute) in enumerate(zip(codes, measured, strict=True)):
         name = attribute.column
         value: exp.Expr = row_hash(column(name, "source") if coded.values is None else coded.values[name])
-        if counted.codes is not None:
-            same = exp.EQ(this=value, expression=column("hashed", counted.codes))
-            query = left_join(query, table(counted.codes), same)
-            value = column("code", counted.codes)
-        query = query.select(alias(value, counted.name), copy=False)
+        if numbers is not None:
+            query = left_join(query, table(numbers), exp.EQ(this=value, expression=column("hashed", numbers)))
+            value = column("code", numbers)
+        query = query.select(alias(value, f"v{i}"), copy=False)
     if coded.person is not None:
         query = query.select(alias(coded.person, "w"))
     staged, records = _stage(rows, query, HASHED if coded.hashed else "INTEGER")
     for name in coded.staged:
         session.execute(f"DROP TABLE IF EXISTS temp.main.{name}")
-    return CountedRows(columns, staged, records)
+    return CountedRows(codes, staged, records, coded.person is not None)
 
 
 def drop_rows(session: Session, counted: CountedRows) -> None:
     """Drops all tables of `stage_rows`."""
-    for made in (ROWS, *(each.codes for each in counted.columns if each.codes is not None)):
+    for made in (ROWS, *(codes for codes in counted.codes if codes is not None)):
         session.execute(f"DROP TABLE temp.main.{made}")
 
 
@@ -110,12 +105,12 @@ def _stage(rows: WarehouseSession, query: exp.Select, class_type: str) -> tuple[
     return session.stage(ROWS, exp.select(alias(class_, "class"), *others).from_(from_rows)), records
 
 
-def _numbered(session: Session, plan: ReleasePlan, measured: Sequence[AttributePolicy]) -> tuple[CountedColumn, ...]:
-    """The measured columns; the values of those with few are numbered."""
+def _numbered(session: Session, plan: ReleasePlan, measured: Sequence[AttributePolicy]) -> tuple[str | None, ...]:
+    """Numbers the values of measured columns with few; returns the table of each."""
     rows = plan.source.table("source")
     hashes = [row_hash(column(attribute.column, "source")) for attribute in measured]
     numbers = session.row(exp.select(*(exp.ApproxDistinct(this=value.copy()) for value in hashes)).from_(rows))
-    counted = []
+    made = list[str | None]()
     for i, (value, values) in enumerate(zip(hashes, numbers, strict=True)):
         codes = f"exposure_codes_{i}" if values <= MOST_CODED else None
         if codes is not None:
@@ -127,8 +122,8 @@ def _numbered(session: Session, plan: ReleasePlan, measured: Sequence[AttributeP
                 "FROM exposure_hashes",
             )
             session.execute("DROP TABLE temp.main.exposure_hashes")
-        counted.append(CountedColumn(f"v{i}", codes))
-    return tuple(counted)
+        made.append(codes)
+    return tuple(made)
 
 
 def _own(plan: ReleasePlan, own: Mapping[str, exp.Expr]) -> Iterator[exp.Expr]:

@@ -19,6 +19,7 @@ from tableveil.backend import WarehouseSession, column, row_hash
 from tableveil.disclosure.arrays import Own, load
 from tableveil.disclosure.coded_rows import drop_rows, stage_rows
 from tableveil.disclosure.readings import read_column, read_own
+from tableveil.numeric.threads import one_core
 from tableveil.policy import AttributePolicy, Role
 from tableveil.privacy.exposure.cells import Codes, Flags
 from tableveil.privacy.exposure.determined import Agreement, Hidden
@@ -43,22 +44,12 @@ class Determined:
 
 
 @dataclass(frozen=True, slots=True)
-class Following:
-    """Values of columns follow from quasi-identifiers that somebody `knows`: `few` of `total` are then among few."""
-
-    columns: tuple[AttributePolicy, ...]
-    knows: tuple[str, ...]
-    few: int
-    total: int
-
-
-@dataclass(frozen=True, slots=True)
 class ExposureFindings:
     """The plain counts, what follows, and what columns `determined`; few are fewer than `least`."""
 
     least: int
     counts: tuple[Exposure, ...] = ()
-    follows: tuple[Following, ...] = ()
+    follows: tuple[Exposure, ...] = ()
     determined: tuple[Determined, ...] = ()
 
 
@@ -84,24 +75,28 @@ def exposed(rows: WarehouseSession, plan: ReleasePlan) -> ExposureFindings | Non
     shown = ~loaded.suppressed | pool
     # Without a k, a column must not lower the least class size.
     least = plan.policy.k or int(loaded.rows.people_of[shown].min(initial=len(loaded.rows)))
-    follows, determined = tuple[Following, ...](), tuple[Determined, ...]()
+    follows, determined = tuple[Exposure, ...](), tuple[Determined, ...]()
     if any(released.hides for released in quasi_identifiers) or pool:
         own = [_own(released, loaded.own[j], pool=pool) for j, released in enumerate(quasi_identifiers)]
-        table = Unchanged(loaded.rows, own, columns, loaded.cells, loaded.suppressed, pool)
-        judged = judge(
-            table, read_own(session, plan, loaded), lambda i: read_column(rows, plan, loaded, i, measured[i])
-        )
-        total = loaded.rows.counted(shown[loaded.rows.classes])
         joint = [i for i, a in enumerate(measured) if a.role is Role.INSENSITIVE and not a.acknowledged]
         groups = [group for group in (joint, range(len(measured))) if len(group) > 1]
+        table = Unchanged(loaded.rows, own, columns, loaded.cells, loaded.suppressed, pool)
+        read = read_own(session, plan, loaded)
+        with one_core():
+            judged = judge(table, read, lambda i: read_column(rows, plan, loaded, i, measured[i]))
+            following = what_follows(table, judged, least, groups)
+        total = loaded.rows.counted(shown[loaded.rows.classes])
         follows = tuple(
-            Following(
-                tuple(measured[i] for i in one.columns),
+            Exposure(
+                tuple(measured[i].column for i in one.columns),
                 tuple(quasi_identifiers[j].name for j in one.knows),
+                0,
                 loaded.rows.counted(one.few),
                 total,
+                least,
+                plan.repeating,
             )
-            for one in what_follows(table, judged, least, groups)
+            for one in following
         )
         determined = tuple(_determined(plan, own, measured, judged))
     drop_rows(session, counted_rows)

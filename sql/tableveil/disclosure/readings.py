@@ -142,7 +142,7 @@ def read_column(
     value = column(attribute.column, "source")
     query = exp.select(alias(row_hash(value), "hashed"), alias(value.copy(), "value")).distinct()
     query = query.from_(plan.source.table("source"))
-    coded, stands = loaded.counted.columns[i].codes, pa.table({"stands": loaded.different(i)})
+    coded, stands = loaded.counted.codes[i], pa.table({"stands": loaded.different(i)})
     rows_ = "exposure_values"
     with session.relation("wanted_values", stands):
         if coded is None and not rows.traits.collects and not loaded.all_rows:

@@ -9,7 +9,7 @@ from itertools import groupby
 
 from tableveil.backend import Session
 from tableveil.disclosure.accident import SPARSE, AgreeingRows, agreement, key_bits, row_bits, significance_bits
-from tableveil.errors import shortened
+from tableveil.errors import listed, shortened
 from tableveil.source.sketch import ROWS, Sketch
 from tableveil.state import sketches
 from tableveil.state.sketches import Likeness, RowPairs
@@ -148,8 +148,7 @@ def _of_key(likeness: Likeness, rows: AgreeingRows | None, sketch: Sketch) -> Re
         after += f", in {shortened(likeness.column if 'here' in after else likeness.their_column)}"
     if rows is not None:
         same = [shortened(sketch.samples[j].column) for _, j in rows.columns]
-        listed = " and ".join([", ".join(same[:-1]), same[-1]] if len(same) > 1 else same)
-        after += f", and {rows.agreeing:,} of {rows.rows:,} rows that share one have the same {listed}"
+        after += f", and {rows.agreeing:,} of {rows.rows:,} rows that share one have the same {listed(same)}"
     return Resemblance(f"{part} values of {names} {before}", after, of_rows=rows is not None)
 
 

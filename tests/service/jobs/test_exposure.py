@@ -228,7 +228,7 @@ def test_one_warning_tells_of_all_columns_that_find_people(database: Database, s
     names = ("a", "b", "c", "d")
     release = run(database, asked(*names, acknowledged=True, privacy_models=(KAnonymity(5),)))
     (told,) = (one for one in release.warnings if "by their labels" in one)
-    assert told.startswith("Values of 'a', 'b' and 'c' and 1 more columns are nearly names: ")
+    assert told.startswith("Values of 'a', 'b' and 'c' and 1 more column are nearly names: ")
     release = run(database, asked("ward", acknowledged=True, privacy_models=(KAnonymity(5),)))
     (told,) = (one for one in release.warnings if "by their labels" in one)
     assert told.startswith("Somebody who knows a person's 'ward' finds ")

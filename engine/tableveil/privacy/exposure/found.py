@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tableveil.privacy.exposure.cells import Codes, Flags, counted, ranked, totals
+from tableveil.privacy.exposure.cells import Codes, Flags, counted, ranked
 from tableveil.privacy.exposure.rows import ClassRows
 
 
@@ -36,12 +36,13 @@ def alone_and_few(
     if not shown.any():
         return 0, 0
     at = slice(None) if shown.all() else shown[rows.classes]
-    group, number = ranked(rows.classes[at], *(codes[at] for codes in values))
+    class_ = rows.classes[at]
+    value, number = ranked(*(codes[at] for codes in values)) if values else (np.zeros_like(class_), 1)
     if people and rows.people is not None:
         whose = rows.people[at]
-        of_groups = counted(group, whose, None, number, int(whose.max()) + 1)
+        group, groups = ranked(class_, value)
+        of_groups = counted(group, whose, None, groups, int(whose.max()) + 1)
         size = of_groups.different[of_groups.own]
         return len(np.unique(of_groups.value[size == 1])), len(np.unique(of_groups.value[size < least]))
-    records = np.ones(len(group), np.int64) if rows.records is None else rows.records[at]
-    size = totals(group, records, number)[group]
-    return int(records[size == 1].sum()), int(records[size < least].sum())
+    size = counted(class_, value, None if rows.records is None else rows.records[at], len(shown), number).records
+    return int(size[size == 1].sum()), int(size[size < least].sum())

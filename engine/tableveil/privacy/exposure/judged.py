@@ -10,7 +10,6 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.numeric.threads import one_core
 from tableveil.privacy.exposure.cells import Codes, Flags, ValuePairs, counted, ranked
 from tableveil.privacy.exposure.determined import (
     Agreement,
@@ -114,14 +113,12 @@ def judge(table: Unchanged, own: Sequence[Readings], read: Callable[[int], Readi
     read_own = [Reading(j, n, not r) for j, readings in enumerate(own) for r, n in enumerate(readings.numbers)]
     columns, texts = [read(i) for i, _ in enumerate(table.columns)], [readings.texts for readings in own]
     hidden = [one.hidden for one in table.own]
-    agree = []
-    with one_core():
-        formulas, judged = Formulas(read_own, hidden), [*_by_two(table, read_own)]
-        for i, readings in enumerate(columns):
-            cells = {j: table.cells(j, i) for j, hides in enumerate(hidden) if hides}
-            judged += [*_by_one(table, i, cells), *_by_formulas(table, i, formulas, texts, readings)]
-            agree.append(_determined(table, i, cells, readings.values))
-        judged += _by_columns(table, read_own, [readings.numbers for readings in columns])
+    agree, formulas, judged = [], Formulas(read_own, hidden), [*_by_two(table, read_own)]
+    for i, readings in enumerate(columns):
+        cells = {j: table.cells(j, i) for j, hides in enumerate(hidden) if hides}
+        judged += [*_by_one(table, i, cells), *_by_formulas(table, i, formulas, texts, readings)]
+        agree.append(_determined(table, i, cells, readings.values))
+    judged += _by_columns(table, read_own, [readings.numbers for readings in columns])
     return Judgements(judged, agree)
 
 
@@ -131,14 +128,13 @@ def what_follows(table: Unchanged, judged: Judgements, k: int, groups: Sequence[
     A group is named if it leaves more people among few than its columns, and the groups before, by themselves.
     """
     found = list[Follows]()
-    with one_core():
-        for columns in (*([i] for i, _ in enumerate(table.columns)), *groups):
-            before = np.zeros(len(table.rows), np.bool_)
-            for each in found:
-                if set(each.columns) <= set(columns):
-                    before |= each.few
-            most = _most(table, [one for one in judged.judgements if one.columns <= set(columns)], k, before)
-            found += [] if most is None else [most]
+    for columns in (*([i] for i, _ in enumerate(table.columns)), *groups):
+        before = np.zeros(len(table.rows), np.bool_)
+        for each in found:
+            if set(each.columns) <= set(columns):
+                before |= each.few
+        most = _most(table, [one for one in judged.judgements if one.columns <= set(columns)], k, before)
+        found += [] if most is None else [most]
     return found
 
 
@@ -164,10 +160,8 @@ def _known_together(judged: Sequence[ColumnJudgement]) -> list[frozenset[int]]:
 def _by_one(table: Unchanged, i: int, cells: Mapping[int, ValuePairs]) -> Iterator[ColumnJudgement]:
     held = table.columns[i]
     for j, of_own in cells.items():
-        own, to = table.own[j], None
-        if own.positions is not None:
-            to = _near(own.positions)
-        given = _given(table, to, of_own, i, j)
+        own = table.own[j]
+        given = _given(table, None if own.positions is None else _near(own.positions), of_own, i, j)
         if given is None:
             continue
         codes, fits = given

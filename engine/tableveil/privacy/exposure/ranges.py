@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.privacy.exposure.cells import Codes, Flags, ValuePairs, ranked, spread, totals
-from tableveil.privacy.exposure.rows import AT_ONCE, ClassRows
+from tableveil.privacy.exposure.cells import Codes, Flags, ValuePairs, ranked, totals
+from tableveil.privacy.exposure.rows import ClassRows, compared
 from tableveil.risk.unchanged import ACCIDENT, OF_CHANCE
 
 
@@ -65,15 +65,9 @@ class ByRanges:
         """See `Judgement`."""
         rows = self.rows
         _, first, place = np.unique(self.own, return_index=True, return_inverse=True)
-        upto = np.cumsum(rows.rows_of[rows.classes[first]])
         outside = np.zeros(len(first), np.int64)
-        start = 0
-        while start < len(first):
-            end = max(start + 1, int(np.searchsorted(upto, (upto[start - 1] if start else 0) + AT_ONCE)))
-            mine = first[start:end]
-            others, group = spread(rows.first[rows.classes[mine]], rows.rows_of[rows.classes[mine]])
+        for start, mine, group, others in compared(rows, first):
             strange = ~self.fits(mine[group], others)
             records = None if rows.records is None else rows.records[others[strange]]
-            outside[start:end] = totals(group[strange], records, end - start)
-            start = end
+            outside[start : start + len(mine)] = totals(group[strange], records, len(mine))
         return outside[place]

@@ -212,7 +212,7 @@ def few_left(rows: ClassRows, looked_at: Flags, judgements: Sequence[Judgement],
     tried = chosen[first]
     order = np.argsort(at_least[tried], kind="stable")
     found = np.zeros(number, np.bool_)
-    for start, mine, group, others in _compared(rows, tried[order]):
+    for start, mine, group, others in compared(rows, tried[order], MOST_CELLS):
         fit = np.ones(len(others), np.bool_)
         for judgement in judgements:
             fit &= judgement.fits(mine[group], others)
@@ -228,10 +228,10 @@ def _number(rows: ClassRows, group: Codes, others: Codes, groups: int) -> Codes:
     return np.bincount(np.unique(group * people + rows.people[others]) // people, minlength=groups)
 
 
-def _compared(rows: ClassRows, chosen: Codes) -> Iterator[tuple[int, Codes, Codes, Codes]]:
+def compared(rows: ClassRows, chosen: Codes, most_rows: int | None = None) -> Iterator[tuple[int, Codes, Codes, Codes]]:
     """The place of the first of some chosen rows, these, and the rows of their classes, each after the place of one."""
     upto = np.cumsum(rows.rows_of[rows.classes[chosen]])
-    start, most = 0, int(np.searchsorted(upto, MOST_CELLS, side="right"))
+    start, most = 0, len(chosen) if most_rows is None else int(np.searchsorted(upto, most_rows, side="right"))
     while start < most:
         end = max(start + 1, int(np.searchsorted(upto, (upto[start - 1] if start else 0) + AT_ONCE)))
         mine = chosen[start:end]
