@@ -17,6 +17,7 @@ from tableveil.v1 import faults_pb2
 from tableveil.v1.release_service_pb2 import (
     PUBLICATION_STATE_PUBLISHED,
     PUBLICATION_STATE_WAITING,
+    RELEASE_OBJECT_KIND_ESTIMATED,
     RELEASE_STATE_PENDING,
     Release,
 )
@@ -30,6 +31,9 @@ LONGEST_DECISION = 320
 
 LITTLE_USE = 0.5
 """A column whose labels cover more than this share of their hierarchy, on average, is of little use."""
+
+_MATCHES = "A person's match in "
+"""The note of how often a match is right begins so."""
 
 
 def first_page(facts: PublicFacts, evidence: OwnerEvidence, situation: Situation) -> tuple[Section, ...]:
@@ -49,7 +53,7 @@ def first_page(facts: PublicFacts, evidence: OwnerEvidence, situation: Situation
             (
                 SideBySide(
                     (made_up_rows(facts, release.policy),),
-                    (Words(_left(release)), *_others(release, evidence.others)),
+                    (Words(_left(release)), *_estimates(release), *_others(release, evidence.others)),
                 ),
             ),
         ),
@@ -128,6 +132,14 @@ def _left(release: Release) -> str:
         return f"{told} None lost more than half of its detail on average."
     lost = _named([f"{one.column} (lost {wording.share(one.loss)} of its detail)" for one in little])
     return f"{told} Little is left of {lost}."
+
+
+def _estimates(release: Release) -> Iterator[Words]:
+    """The estimated table, and how often a match in it is right if that was counted."""
+    for made in release.objects:
+        if made.kind == RELEASE_OBJECT_KIND_ESTIMATED:
+            yield Words(f"Readers also get {made.name}: values drawn under the labels. Its rows are not people.")
+            yield from (Words(text) for text in release.warnings if text.startswith(_MATCHES))
 
 
 def _named(names: Sequence[str]) -> str:

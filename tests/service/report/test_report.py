@@ -158,6 +158,15 @@ def test_releases_that_are_judged_together_tell_the_joint_figures(house: House) 
     assert "Judged together with earlier" not in text(house.clients["bob"].get_report(earlier))
 
 
+def test_page_one_names_the_estimated_table(house: House) -> None:
+    asked = policy("ward_b", "guessed")
+    asked["release"]["estimates"] = True
+    number = submitted(house, "bob", "JobService/SubmitJob", policy=asked).result
+    page = re.sub(r"<[^>]*>|\s+", " ", text(house.clients["bob"].get_report(number)).partition("<h2>Decision")[0])
+    assert "Readers also get guessed_estimated: values drawn under the labels." in page
+    assert "Readers also get" not in text(house.clients["bob"].get_report(number, PUBLIC))
+
+
 def test_a_reason_is_no_protection(house: House) -> None:
     """The second release repeats the people of the first by a reason, and nobody knows who has which class in both."""
     report = re.sub(" +", " ", re.sub(r"<[^>]*>|\s+", " ", text(house.clients["bob"].get_report("releases/2"))))
