@@ -35,7 +35,7 @@ from tableveil.backend import (
     text,
 )
 from tableveil.dictionary import Dictionary
-from tableveil.estimates import ASSUMPTIONS, MOST_FITTED, Estimator, Levels, NumberLine, Rows, TextLabels
+from tableveil.estimates import ASSUMPTIONS, MOST_FITTED, Assumption, Estimator, Levels, NumberLine, Rows, TextLabels
 from tableveil.hierarchy import ValueKind
 from tableveil.release.columns import ReleasedColumn
 from tableveil.release.estimated_numbers import EstimatedNumbers, ReleasedBounds, estimated_numbers
@@ -206,7 +206,7 @@ class EstimatedTables:
 
     # --- writing ------------------------------------------------------------------------------------------------------
 
-    def write(self, targets: Sequence[exp.Table]) -> None:
+    def write(self, targets: Sequence[exp.Table], assumptions: Sequence[Assumption] = ASSUMPTIONS) -> None:
         """Creates a table for each assumption."""
         self._stage_classes()
         size = self._plan.kept_records
@@ -214,7 +214,7 @@ class EstimatedTables:
         common = self._common(sampled)
         fitted, lines, texts = self._coded(sampled, common), self._lines, self._texts
         drawn = bool(lines or texts)
-        estimators = [Estimator(lines, texts, fitted, of, SEED) if drawn else None for of in ASSUMPTIONS]
+        estimators = [Estimator(lines, texts, fitted, of, SEED) if drawn else None for of in assumptions]
         for first in range(0, max(size, 1), AT_ONCE):
             block = self._read(self._block(first))
             rows = self._coded(block, common)

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from tableveil.backend import Session, WarehouseSession, drop, table
 from tableveil.dictionary import AggregatedDictionary, PeopleDictionary, SensitiveDictionary, listed_levels
+from tableveil.estimates import ASSUMPTIONS
 from tableveil.hierarchy import Combination, ListedHierarchy
 from tableveil.policy import ReleaseKind, ReleaseTarget
 from tableveil.release import about, labels, write
@@ -121,16 +122,16 @@ def _write_estimates(
     classes, id_ = public(plan, target.classes_name), write.class_columns(plan).id
     targets = [public(plan, name) for name in (target.estimated_name, *target.spread_names)]
     tables = EstimatedTables(session, plan, rows, classes, id_)
-    tables.write(targets)
+    tables.write(targets[:1], ASSUMPTIONS[:1])
     found = None
     if plan.recoding.by is None and not plan.aggregated_columns:
         with EstimatedMatches(session, plan, classes, id_) as matches:
             while (found := matches.count(targets[0], tables.estimated)).lifted:
                 kept = matches.lifting(targets[0], tables.estimated)
-                for one in targets:
-                    session.execute(drop("TABLE", one))
+                session.execute(drop("TABLE", targets[0]))
                 tables = tables.keeping(kept)
-                tables.write(targets)
+                tables.write(targets[:1], ASSUMPTIONS[:1])
+    tables.write(targets[1:], ASSUMPTIONS[1:])
     return tables.told, found
 
 

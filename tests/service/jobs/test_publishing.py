@@ -56,6 +56,16 @@ def test_a_release_is_published_replaced_and_withdrawn(there: Published) -> None
 
 
 @pytest.mark.long
+def test_estimated_tables_are_published_and_taken_back(there: Published) -> None:
+    number = there.release("other", estimates=True)
+    there.wait(number, "PUBLISHED")
+    assert there.place.read(number, "other_estimated") == there.rows("other_estimated")
+    there.jobs.releases.withdraw(number, "a mistake")
+    there.wait(number, "REMOVED")
+    assert there.place.names() == set()
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("kind", once(ReleaseKind))
 def test_both_kinds_of_release_are_published(there: Published, kind: ReleaseKind) -> None:
     number = there.release("other", kind=kind)

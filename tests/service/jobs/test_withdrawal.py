@@ -47,7 +47,7 @@ def names(session: Session) -> set[str]:
     rows = session.rows(
         "SELECT table_name FROM duckdb_tables() "
         "WHERE schema_name != 'tableveil' OR starts_with(table_name, 'snapshot_') "
-        "UNION ALL SELECT view_name FROM duckdb_views() WHERE NOT internal"
+        "UNION ALL SELECT view_name FROM duckdb_views() WHERE NOT internal AND schema_name != 'tableveil'"
     )
     return {name for (name,) in rows}
 
@@ -71,6 +71,21 @@ def test_objects_go_and_evidence_stays(
     with pytest.raises(ConflictError) as raised, Releases(database).read(number, "released"):
         pass
     assert raised.value.code == "RELEASE_WITHDRAWN"
+
+
+def test_estimated_tables_are_exported_and_go_with_their_release(
+    jobs: JobManager, database: Database, session: Session
+) -> None:
+    target = ReleaseTarget("main", "released", if_exists=IfExists.REPLACE, estimates=True)
+    number = released(jobs, target)
+    made = {target.estimated_name, *target.spread_names}
+    assert len(made) == 5
+    assert names(session) > made
+    for name in made:
+        with Releases(database).read(number, name) as rows:
+            assert rows is not None
+    jobs.releases.withdraw(number, "a mistake")
+    assert names(session) == {"patients"}
 
 
 def test_withdrawing_twice_changes_nothing(jobs: JobManager, database: Database, session: Session) -> None:
