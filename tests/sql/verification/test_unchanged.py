@@ -126,7 +126,7 @@ def _records(own: Codes, value: Codes, label: Codes, whose: Codes | None) -> Rec
     rows = np.arange(len(own))
     ones, hashed = np.ones(len(own), np.int64), [Hashed(of, np.unique(of).astype(np.uint64)) for of in (own, value)]
     finer = np.arange(len(label))
-    return Records(0 * rows, ones, (hashed[0],), (label,), (finer,), (hashed[1],), whose, {}, rows)
+    return Records(0 * rows, ones, (hashed[0],), (label,), (finer,), (hashed[1],), whose, {}, rows.astype(np.uint64))
 
 
 def _told(own: Codes, value: Codes, label: Codes, whose: Codes | None) -> bool:
