@@ -55,7 +55,7 @@ def tables(session: Session) -> set[str]:
     rows = session.rows(
         "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' "
         "OR table_name LIKE 'pending%' OR table_name LIKE 'snapshot%' "
-        "UNION ALL SELECT view_name FROM duckdb_views() WHERE NOT internal"
+        "UNION ALL SELECT view_name FROM duckdb_views() WHERE NOT internal AND schema_name != 'tableveil'"
     )
     return {name for (name,) in rows}
 

@@ -89,7 +89,7 @@ def test_columns_are_described_alike(session: Session) -> None:
 
 
 def test_views_come_with_their_statements(session: Session) -> None:
-    ((schema, name, statement),) = catalog.views(session)
+    ((schema, name, statement),) = [view for view in catalog.views(session) if view[0] != "tableveil"]
     assert (schema, name) == ("main", "a")
     assert "FROM b" in statement
 
