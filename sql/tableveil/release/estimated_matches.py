@@ -6,6 +6,7 @@ unchanged one closely would make matches right more often than a member of the c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
@@ -19,8 +20,8 @@ from tableveil.release.plan import ReleasePlan
 MOST_LIFTED = 1.1
 """How much oftener than a member of the class a match may be right, before a column keeps its labels."""
 
-LEAST_MATCHES = 100
-"""Fewer matches say nothing of a column."""
+ENOUGH_MATCHES = 100
+"""Fewer matches speak against a column only where chance explains so many right ones hardly ever."""
 
 _TARGETS = "estimated_targets"
 
@@ -36,7 +37,10 @@ class MatchedEstimates:
     @property
     def lifted(self) -> bool:
         """Whether matches are right too often."""
-        return self.number >= LEAST_MATCHES and self.right > MOST_LIFTED * self.by_class
+        right, by_chance = self.number * self.right, self.number * self.by_class
+        # Right matches by chance are nearly Poisson: three standard deviations, and three for the smallest means.
+        doubt = 0 if self.number >= ENOUGH_MATCHES else 3 * math.sqrt(by_chance) + 3
+        return right > max(MOST_LIFTED * by_chance, by_chance + doubt)
 
 
 class EstimatedMatches:

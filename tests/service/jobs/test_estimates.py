@@ -25,6 +25,7 @@ from tableveil.policy import (
 )
 from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.policy.validate import validate_policy
+from tableveil.release.estimated_matches import MatchedEstimates
 from tableveil.release.estimates import EstimatedTables
 from tableveil.state.releases import Release
 from tests.once import once
@@ -217,12 +218,29 @@ def test_a_column_that_an_unchanged_one_gives_away_keeps_its_labels(
     right = run(database, policy)
     assert any("match in out_estimated is right in" in warning for warning in right.warnings)
     assert session.described("FROM out_estimated")[0] == ("age", "BIGINT")
-    session.execute("UPDATE people SET cost = age + random() / 100")
+    session.execute("UPDATE people SET cost = age + (hash(town, age) % 2) / 100")
     run(database, replace(policy, release=replace(POLICY.release, name="follows"), repeat_reason="a reason"))
     assert session.described("FROM follows_estimated")[0] == ("age", "VARCHAR")
     assert session.rows("SELECT DISTINCT age FROM follows_estimated ORDER BY 1") == session.rows(
         "SELECT DISTINCT age FROM follows ORDER BY 1"
     )
+
+
+@pytest.mark.parametrize(
+    ("matches", "lifted"),
+    [
+        ((0, 0.0, 0.0), False),
+        ((1, 1.0, 0.03), False),
+        ((92, 0.03, 0.03), False),
+        ((92, 0.22, 0.03), True),
+        ((1_000, 0.032, 0.03), False),
+        ((1_000, 0.034, 0.03), True),
+    ],
+)
+def test_few_matches_speak_against_a_column_if_chance_does_not_explain_them(
+    matches: tuple[int, float, float], lifted: bool
+) -> None:
+    assert MatchedEstimates(*matches).lifted is lifted
 
 
 def test_refusals(database: Database, session: Session, run: Run) -> None:
