@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
 import pytest
+from sqlglot import exp
 
 from tableveil.backend import Database, Session
 from tableveil.errors import ConflictError, InternalError, InvalidError
+from tableveil.estimates import ASSUMPTIONS, Assumption
 from tableveil.hierarchy import InlineLevels
 from tableveil.hierarchy.rules import Dates, DateUnit, Intervals
 from tableveil.policy import (
@@ -199,9 +201,12 @@ def test_the_verification_finds_what_is_wrong(
     people(session)
     write = EstimatedTables.write
 
-    def spoiled(self: EstimatedTables, *targets: object) -> None:
-        write(self, *targets)  # type: ignore[arg-type]
-        self._session.execute(spoil)
+    def spoiled(
+        self: EstimatedTables, targets: Sequence[exp.Table], assumptions: Sequence[Assumption] = ASSUMPTIONS
+    ) -> None:
+        write(self, targets, assumptions)
+        if targets[-1].name == TABLES[-1]:
+            self._session.execute(spoil)
 
     monkeypatch.setattr(EstimatedTables, "write", spoiled)
     with pytest.raises(InternalError, match="estimated"):
