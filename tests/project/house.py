@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import tokenize
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -41,6 +42,22 @@ LAYER = re.compile(r"/(engine|sql|service)/tableveil/(\w+)")
 def sources() -> Iterator[Path]:
     for layer in ("engine", "sql", "service"):
         yield from (path for path in (ROOT / layer).rglob("*.py") if "_pb2" not in path.name)
+
+
+def lines_of(path: Path) -> tuple[int, int, int, int]:
+    """Lines of code without docstrings, of imports, that are not blank, and all lines."""
+    text = path.read_text(encoding="utf-8")
+    code, docstrings, imports = set[int](), set[int](), set[int]()
+    with path.open("rb") as file:
+        for token in tokenize.tokenize(file.readline):
+            if token.string.strip() and token.type not in (tokenize.COMMENT, tokenize.ENCODING):
+                code.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            imports.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            docstrings.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return len(code - docstrings), len(imports), sum(map(bool, map(str.strip, text.splitlines()))), text.count("\n")
 
 
 def lines_with(pattern: str) -> tuple[int, int]:
@@ -118,6 +135,12 @@ def of_calls() -> tuple[float, int]:
 
 
 def measures() -> Iterator[tuple[str, object, str, str]]:
+    code, imports, filled, every = zip(*map(lines_of, sources()), strict=True)
+    yield "lines of code; without imports", (sum(code), sum(code) - sum(imports)), "fall", "tokenize, ast"
+    yield "files; lines of the median file", (len(code), int(median(every))), "fall; -", "*.py"
+    yield "per thousand of filled lines that import", 1000 * sum(imports) // sum(filled), "fall", "ast.Import"
+    benchmarks = sum(lines_of(path)[0] for path in (ROOT / "benchmarks").rglob("*.py"))
+    yield "lines of code in benchmarks", benchmarks, "fall", "tokenize, ast"
     yield "lines that ask for the method; files", lines_with(METHOD), "≤ 25, ≤ 10", METHOD
     yield "lines that ask for it by other names; files", lines_with(METHOD_OTHERWISE), "0", METHOD_OTHERWISE
     yield "lines that ask for the engine; files", lines_with(ENGINE), "0", ENGINE
