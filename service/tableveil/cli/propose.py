@@ -25,7 +25,7 @@ from tableveil.document.read import read_message
 from tableveil.errors import InvalidError, shortened
 from tableveil.v1 import proposal_service_pb2 as v1
 from tableveil.v1.policy_pb2 import Documentation, Hierarchy, Policy, Role
-from tableveil.wording.doubts import doubt, of_records
+from tableveil.wording.proposals import LASTING, WAY_COLUMNS, doubt, left, longest, of_records, way_rows
 
 RESULT = v1.Proposal
 
@@ -330,8 +330,8 @@ def _write(proposal: v1.Proposal, prefix: Path, overwrite: bool, query: str | No
         (_file(prefix, number), _described(one), one.decisions, one.policy)
         for number, one in enumerate(_released(proposal), 1)
     ]
-    if longest := _longest(proposal):
-        policies.append((_coarser(prefix), longest.way, (), longest.policy))
+    if coarser := longest(proposal):
+        policies.append((_coarser(prefix), coarser.way, (), coarser.policy))
     for path, described, decisions, policy in policies:
         head = [f"{proposal.name}: {described}. Bounds of hierarchies come from the data."]
         head += [f"To be decided: {wording.printable(text)}" for text in (*proposal.decisions, *decisions)]
@@ -346,8 +346,8 @@ def _write(proposal: v1.Proposal, prefix: Path, overwrite: bool, query: str | No
 def _files(proposal: v1.Proposal, prefix: Path, on_file: Path | None) -> list[RenderableType]:
     made, on = _released(proposal), "" if on_file is None else f" --database {on_file}"
     lines = [f"Written: {_file(prefix, number)} and .sql ({_described(one)})." for number, one in enumerate(made, 1)]
-    if longest := _longest(proposal):
-        lines.append(f"Written: {_coarser(prefix)} and .sql ({longest.way}).")
+    if coarser := longest(proposal):
+        lines.append(f"Written: {_coarser(prefix)} and .sql ({coarser.way}).")
     if proposal.repair_query:
         again = f"tableveil propose --query {_repaired(prefix)} --output {prefix} --overwrite{on}"
         lines.append(f"Written: {_repaired(prefix)}, which repairs the values: `{again}`, with your options.")
@@ -369,12 +369,6 @@ def _released(proposal: v1.Proposal) -> list[v1.TriedPolicy]:
     return [one for one in proposal.alternatives if one.HasField("score")]
 
 
-def _longest(proposal: v1.Proposal) -> v1.ForecastWay | None:
-    """The way with other levels that lasts longest; of equal ones the first, which keeps most."""
-    ways = [way for way in proposal.ways if way.HasField("policy")]
-    return max(ways, key=lambda way: way.fewest_releases * way.months_each, default=None)
-
-
 def _described(one: v1.TriedPolicy) -> str:
     return f"{one.method}, k = {one.k}, score {wording.score(one.score)}"
 
@@ -391,9 +385,9 @@ def _proposal(proposal: v1.Proposal) -> RenderableType:
         parts += [_heading("Policies that make a release"), _alternatives(made)]
         parts += [_heading("Left of each column: labels, share of *"), _columns(made)]
     if proposal.forecast:
-        parts += [_heading("How long releases of the same people last"), Text(wording.printable(proposal.forecast))]
+        parts += [_heading(LASTING), Text(wording.printable(proposal.forecast))]
     if proposal.ways:
-        parts += [_ways(proposal)]
+        parts.append(listing(WAY_COLUMNS, [tuple(map(wording.printable, row)) for row in way_rows(proposal)], ""))
     decisions = [*proposal.decisions, *(f"{_named(one)}: {text}" for one in made for text in one.decisions)]
     decisions += dict.fromkeys(text for one in made for text in wording.unstated(one.policy))
     if decisions:
@@ -432,34 +426,8 @@ def _alternatives(made: list[v1.TriedPolicy]) -> RenderableType:
     return listing(columns, rows, "", tuple(name for name in columns if name != "method"))
 
 
-def _ways(proposal: v1.Proposal) -> RenderableType:
-    """One cell has all that a way leaves: ways have the same columns, and may have a dozen."""
-    columns = ("way", "releases", "months", "left of each column in the last one")
-    rows = [
-        (
-            one.way,
-            _lasting(one, 1),
-            _lasting(one, one.months_each),
-            wording.printable(", ".join(f"{column.column} {_left(column)}" for column in one.columns)) or "nothing",
-        )
-        for one in proposal.ways
-    ]
-    return listing(columns, rows, "")
-
-
-def _lasting(way: v1.ForecastWay, each: int) -> str:
-    few, many = way.fewest_releases * each, way.most_releases * each
-    return f"{'' if way.refused else 'at least '}{few}{f' to {many}' if few < many and way.refused else ''}"
-
-
 def _columns(made: list[v1.TriedPolicy]) -> RenderableType:
     names = list(dict.fromkeys(column.column for one in made for column in one.columns))
-    left = [{column.column: _left(column) for column in one.columns} for one in made]
-    rows = [(wording.printable(name), *(one.get(name, "") for one in left)) for name in names]
+    labels = [{column.column: left(column) for column in one.columns} for one in made]
+    rows = [(wording.printable(name), *(one.get(name, "") for one in labels)) for name in names]
     return listing(("column", *(str(number) for number in range(1, len(made) + 1))), rows, "")
-
-
-def _left(column: v1.ColumnLeft) -> str:
-    if column.erased:
-        return "erased"
-    return f"{column.labels}, {wording.share(column.hidden)}" if column.hidden else str(column.labels)

@@ -15,9 +15,8 @@ from starlette.responses import HTMLResponse
 from tableveil import wording
 from tableveil.pages import environment
 from tableveil.v1 import job_service_pb2, release_service_pb2
-from tableveil.wording import access
+from tableveil.wording import access, proposals
 from tableveil.wording.distinct import before_and_after
-from tableveil.wording.doubts import doubt, of_records
 from tableveil.wording.exposures import HEADING, counted, exposure_columns, exposure_rows
 from tableveil.wording.progress import activity, findings
 
@@ -55,8 +54,7 @@ def _environment() -> Environment:
         "access": access,
         "before_and_after": before_and_after,
         "exposed": _exposed,
-        "doubt": doubt,
-        "of_records": of_records,
+        "proposals": proposals,
         "activity": activity,
         "findings": findings,
         "state_of": _state_of,

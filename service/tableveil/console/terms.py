@@ -15,6 +15,7 @@ from tableveil.errors import Checked
 from tableveil.report.words import column_of, columns_of_lists, promise
 from tableveil.v1 import policy_pb2, proposal_service_pb2
 from tableveil.wording.methods import method_words
+from tableveil.wording.proposals import longest
 
 Proposal = proposal_service_pb2.Proposal
 Tried = proposal_service_pb2.TriedPolicy
@@ -37,6 +38,12 @@ NOT_STATED = "not stated"
 
 REPORTED = {"purpose": "Purpose", "recipient": "Recipient", "legal_basis": "Legal basis"}
 """Texts of the report that the console asks for."""
+
+SHARES = {
+    "coming_share": "Share of a month's people who are new",
+    "leaving_share": "Share of a month's people who are not in the next one",
+}
+"""Statements of who comes and leaves, for a forecast without months."""
 
 _OWN = ("release", "documentation", "repeat_reason", "other_people")
 """The fields of a worksheet's policy that no trial is about."""
@@ -90,14 +97,22 @@ def since(proposal: Proposal, request: proposal_service_pb2.ProposalRequest, pol
         made.append(_change("readers", _readers(asked.readers), _readers(request.readers)))
     if request.recurs != asked.recurs:
         made.append("Whether releases of the same people will follow")
+    if any(getattr(request, field) != getattr(asked, field) for field in ("period_column", *SHARES)):
+        made.append("The months, or the shares, of which the forecast is made")
     if request.source_query != asked.source_query:
         made.append("The rows that are read")
     if [*request.keep] != [*asked.keep]:
         made.append("The columns that must stay")
     if not asked.HasField("policy"):
         return [*made, "They were tried with roles and models that the rows suggest, not with those of this worksheet."]
-    tried = [asked.policy, *(one.policy for one in proposal.alternatives)]
+    tried = [asked.policy, *choices(proposal)]
     return [*made, *min((changes(_sourced(one, policy), policy) for one in tried), key=len)]
+
+
+def choices(proposal: Proposal) -> list[policy_pb2.Policy]:
+    """The policies that may be chosen: of each alternative, and of the way with other levels that lasts longest."""
+    coarser = longest(proposal)
+    return [*(one.policy for one in proposal.alternatives), *([coarser.policy] if coarser else [])]
 
 
 def equal(tried: Tried, policy: policy_pb2.Policy) -> bool:

@@ -132,6 +132,8 @@ def composed(
         message = policy_pb2.Policy()
         message.CopyFrom(base)
         if wanted.request.source_query:
+            # It may be the newest month of the table.
+            message.ClearField("source")
             message.source_query = wanted.request.source_query
     _correct(message, wanted, draft, corrections)
     _complete(message, wanted, draft, variant)

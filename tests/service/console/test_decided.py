@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from starlette.testclient import TestClient
 
+from tableveil.pipelines import proposal_forecast
+from tableveil.pipelines.forecast import Coarser, Months
+from tableveil.state.proposals import ColumnLeft, ForecastWay
 from tableveil.v1 import policy_pb2, proposal_service_pb2
 from tableveil.v1.policy_pb2 import Policy
 from tableveil.v1.worksheet_service_pb2 import Worksheet
@@ -298,3 +303,51 @@ def test_a_person_column_is_not_released(steward: TestClient, house: House) -> N
     sheet = kept(house, place)
     assert sheet.request.rows_are_people
     assert sheet.request.person_column == ""
+
+
+def test_how_long_releases_last_is_asked_for_told_and_chosen(
+    steward: TestClient, house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def played(_job: object, months: Months, _policy: object, k: int, coarser: Coarser, _seconds: float) -> Any:
+        assert (months.history.number, months.people) == (3, 40)
+        left = (ColumnLeft("age", 4, 0.25, erased=False, loss=0.5),)
+        way = ForecastWay("every month", 1, 2, 1, 3, refused=True, columns=left, policy="")
+        made = replace(way, way="coarser", fewest_releases=5, refused=False, policy=coarser([("age", 1)])[1])
+        return way, made
+
+    monkeypatch.setattr(proposal_forecast, "forecast", played)
+    persons = [n for _ in range(3) for n in range(40)]
+    rows = {"person": persons, "age": [20 + n % 8 for n in persons], "month": [n // 40 for n in range(120)]}
+    house.clients["ann"].load(pa.table(rows), "ward_a.visits")
+    place = begun(steward, "visits")
+    months = {"person": "column", "person_column": "person", "readers": "3", "period_column": "month"}
+    refused = decided(steward, place, (HIDDEN, GENERALIZED, HARMLESS), action="propose", **months)
+    assert 'id="fault-period_column"' in refused, "nobody said that releases follow"
+    shares = {"coming_share": "0.1", "leaving_share": "1.5", "period_column": ""}
+    refused = decided(
+        steward, place, (HIDDEN, GENERALIZED, HARMLESS), action="propose", recurs="yes", **months | shares
+    )
+    assert re.findall(r'id="fault-(\w+)"', refused) == ["leaving_share"]
+
+    page = tried(steward, place, roles=(HIDDEN, GENERALIZED, HARMLESS), recurs="yes", keep="month", **months)
+    asked = kept(house, place).request
+    asked = kept(house, place).request
+    assert (asked.period_column, asked.coming_share, [*asked.keep]) == ("month", "", [])
+    assert "How long releases of the same people last" in page
+    assert "From 3 months of 'month'" in page
+    rows_shown = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in page.replace("\xa0", " ").split("<tr")]
+    assert ["every month", "1 to 2", "1 to 2", "age 4, 25 %"] in rows_shown
+    assert ["coarser", "at least 5", "at least 5", "age 4, 25 %"] in rows_shown
+    card = next(one for one in cards(page) if ">coarser<" in one)
+    assert "minimum level of age" in card
+    number = re.findall(r'name="alternative" value="(\d+)"', card)[0]
+    proposal = re.findall(r'name="proposal" value="([^"]+)"', page)[0]
+    assert post(steward, place, "/choose", proposal=proposal, alternative=number) == f"{place}/release"
+    sheet = kept(house, place)
+    assert [one.minimum_level for one in sheet.policy.attributes if one.column == "age"] == [1]
+    assert "max(" in sheet.policy.source_query, "it is for the newest month"
+    again = html.unescape(steward.get(f"{place}/compare").text)
+    assert "Tried before a change" not in again, "a choice is no change"
+    decided(steward, place, (HIDDEN, GENERALIZED, HIDDEN), recurs="yes", **months | {"period_column": ""})
+    assert "The months, or the shares," in steward.get(f"{place}/compare").text
+    assert post(steward, place, "/choose", proposal=proposal, alternative=str(int(number) + 1)).count("none of them")

@@ -17,8 +17,8 @@ from tableveil.errors import TableveilError
 from tableveil.pipelines import forecast, proposal_forecast
 from tableveil.pipelines.anonymize import anonymize
 from tableveil.pipelines.propose import proposal_work
-from tableveil.policy import TableReference
-from tableveil.requests.proposal import ProposalRequest, check_proposal_request
+from tableveil.policy import Role, TableReference
+from tableveil.requests.proposal import CorrectedColumn, ProposalRequest, check_proposal_request
 from tableveil.runtime.manager import JobManager
 from tableveil.state.jobs import JobState
 from tableveil.state.proposals import PROPOSALS, Proposal
@@ -124,6 +124,23 @@ def test_stated_shares_take_the_place_of_months(visits: Callable[[int], None], p
     found = propose(coming_share=Decimal("0.1"), leaving_share=Decimal("0.2"))
     told = "From the shares that were stated: about 10.0% of a month's people are new, and 20.0% are not in the next."
     assert found.forecast.startswith(f"{told} The values of people are taken to stay")
+
+
+def test_a_column_that_gives_away_too_much_at_coarser_levels_ends_no_forecast(
+    visits: Callable[[int], None], propose: Propose, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forecast, "_COARSER", (8,))
+    visits(1)
+    # At the levels of k it says no more than the labels of `born` do, at those of 16 times the k it does.
+    session.execute("ALTER TABLE visits ADD COLUMN cohort VARCHAR")
+    session.execute("UPDATE visits SET cohort = 'of ' || (born - born % 10)")
+    found = propose(
+        coming_share=Decimal("0.1"),
+        leaving_share=Decimal("0.2"),
+        leave_out=(*REQUEST.leave_out, "sex"),
+        correct=(CorrectedColumn("cohort", Role.INSENSITIVE),),
+    )
+    assert any(way.policy for way in found.ways)
 
 
 @pytest.mark.long

@@ -29,6 +29,7 @@ from tableveil.v1 import (
     proposal_service_pb2,
     worksheet_service_pb2,
 )
+from tableveil.wording.proposals import longest
 
 Worksheet = worksheet_service_pb2.Worksheet
 
@@ -178,7 +179,8 @@ def _compare(
         chart=_chart(drawn) if drawn else None,
         answered=_is_answered(kept) or terms.answers(result.request),
         since=terms.since(result, kept.request, kept.policy),
-        changes={n: terms.changes(kept.policy, terms.chosen(kept.policy, one.policy)) for n, one in made},
+        coarser=longest(result),
+        changes=[terms.changes(kept.policy, terms.chosen(kept.policy, one)) for one in terms.choices(result)],
         tried_with={n: terms.terms(one.policy) for n, one in made},
         readers=READERS.get(result.request.readers, terms.NOT_STATED),
         faults=placed(error, {}),
@@ -208,7 +210,8 @@ def choose(visit: Visit) -> Response:
     kept, number = _kept(visit), visit.text("alternative")
     kept.etag, kept.proposal = visit.text("etag"), visit.text("proposal")
     result = visit.client.get_result(proposal_service_pb2.Proposal, kept.proposal)
-    if not number.isdecimal() or int(number) >= len(result.alternatives):
+    choices = terms.choices(result)
+    if not number.isdecimal() or int(number) >= len(choices):
         raise InvalidError.of(
             "ALTERNATIVE_INVALID", "alternative", "none of them", "one of the policies that were tried"
         )
@@ -216,7 +219,7 @@ def choose(visit: Visit) -> Response:
         _require(_is_answered(kept) or terms.answers(result.request))
     except InvalidError as error:
         return _compare(visit, kept, result, error)
-    kept.policy.CopyFrom(terms.chosen(kept.policy, result.alternatives[int(number)].policy))
+    kept.policy.CopyFrom(terms.chosen(kept.policy, choices[int(number)]))
     _answer(kept)
     kept = visit.client.update_worksheet(kept)
     return visit.go(f"/{kept.name}/release")
@@ -365,6 +368,8 @@ def _take_request(visit: Visit, kept: Worksheet) -> None:
             if (domain := DOMAIN_READERS.from_proto(readers)) is not None:
                 document_readers(documentation, domain)
     request.recurs = visit.text("recurs") == "yes"
+    for field in ("period_column", *terms.SHARES):
+        setattr(request, field, visit.text(field))
     if visit.text("repaired") != "yes" and request.source_query:
         if kept.policy.source_query == request.source_query:
             kept.policy.ClearField("source_query")
@@ -377,7 +382,7 @@ def _take_request(visit: Visit, kept: Worksheet) -> None:
         name for name, role in columns.items() if role == policy_pb2.ROLE_IDENTIFYING and name != request.person_column
     )
     del request.keep[:]
-    left_out = {*request.leave_out, request.person_column}
+    left_out = {*request.leave_out, request.person_column, request.period_column}
     request.keep.extend(
         proposal_service_pb2.KeptColumn(column=name)
         for name in visit.texts("keep")
@@ -392,6 +397,7 @@ def _decide(visit: Visit, kept: Worksheet, error: TableveilError | None = None) 
         "k": r"(policy\.)?(k|privacy_models\[\d+\]\.k_anonymity.*)",
         "recurs": "recurs|record_column",
         "readers": "readers",
+        **{field: field for field in ("period_column", *terms.SHARES)},
     }
     for position, one in enumerate(kept.policy.attributes):
         inputs[f"role-{position}"] = rf"(policy\.)?(attributes|columns)\[{position}\].*"
@@ -404,6 +410,7 @@ def _decide(visit: Visit, kept: Worksheet, error: TableveilError | None = None) 
         roles=ROLES,
         readers=READERS,
         reported=terms.REPORTED,
+        shares=terms.SHARES,
         answered=_is_answered(kept),
         k=terms.k_of(kept.policy),
         promises=[promise(model, columns_of_lists(kept.policy)) for model in kept.policy.privacy_models],
