@@ -13,6 +13,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from benchmarks.against_reference import against_reference
+from benchmarks.answers.estimates import estimates
 from benchmarks.answers.first_tries import first_tries
 from benchmarks.answers.intervals import intervals
 from benchmarks.answers.metadata import metadata
@@ -143,7 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             fifty,
         ],
         "sql": [reading, analysts, agreement, publishing],
-        "answers": [first_tries, intervals, speed_of_answers, metadata],
+        "answers": [lambda: estimates(options.shared), first_tries, intervals, speed_of_answers, metadata],
         "scale": [lambda: growth(options.sizes), lambda: lake(options.lake_rows)],
         "microaggregation": [
             against_plain,

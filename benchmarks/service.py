@@ -104,13 +104,15 @@ class LocalService:
         *_, job = self._manager.watch(number, stopped=lambda: False)
         return job
 
-    def run(self, policy: Policy, watch: Callable[[Job], None] = lambda job: None) -> Run:
-        """Submits the policy as a client would, with `TARGET` as its target, and waits for the outcome.
+    def run(
+        self, policy: Policy, watch: Callable[[Job], None] = lambda job: None, *, target: ReleaseTarget = TARGET
+    ) -> Run:
+        """Submits the policy as a client would, with this target, and waits for the outcome.
 
         `watch` is called with each state of the job that a watcher is sent.
         """
         message = policy_to_proto(
-            replace(policy, release=TARGET, repeat_reason="A benchmark releases the same rows again and again.")
+            replace(policy, release=target, repeat_reason="A benchmark releases the same rows again and again.")
         )
         started = time.monotonic()
         try:

@@ -1,4 +1,4 @@
-"""A release of generated discharges as a published file, beside the source that it was made of."""
+"""A release as a published file, beside the source that it was made of."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pathlib import Path
 
 import duckdb
 
-from benchmarks.discharges import TABLE, discharges
+from benchmarks.discharges import discharges
 from benchmarks.problems import UnusableError
 from benchmarks.service import TARGET, LocalService
 from tableveil.backend import Database, Settings
-from tableveil.policy import Policy
+from tableveil.policy import Policy, ReleaseTarget
 from tableveil.publishing import DirectoryTarget, read_edition
 
 RELEASED = f"{TARGET.schema}.{TARGET.name}"
@@ -42,20 +42,28 @@ def released(policy: Policy, rows: int) -> Iterator[Both]:
         UnusableError: the job failed.
     """
     with tempfile.TemporaryDirectory() as name:
-        directory, database = Path(name), Path(name) / "copy.duckdb"
+        database = Path(name) / "copy.duckdb"
         shutil.copyfile(discharges(rows), database)
-        with LocalService(database, threads=2) as service:
-            run = service.run(policy)
-        if run.release is None:
-            raise UnusableError(f"no release: {run.failure}")
-        number = run.release.number
-        (directory / "published").mkdir()
-        target = DirectoryTarget(directory / "published")
-        settings = Settings(database, directories=(target.directory,))
-        with closing(Database(settings)) as opened, opened.session() as session:
-            target.publish(session, lambda: read_edition(session, number, lambda _: policy), lambda: None)
-        with duckdb.connect() as connection:
-            connection.execute(f"ATTACH '{database}' AS kept (READ_ONLY)")
-            connection.execute(f"ATTACH '{directory / 'published' / f'releases-{number}.duckdb'}' AS given (READ_ONLY)")
-            connection.execute(f"CREATE VIEW source AS FROM kept.main.{TABLE}; USE given")
-            yield Both(directory, connection)
+        with published(policy, database) as both:
+            yield both
+
+
+@contextmanager
+def published(policy: Policy, database: Path, target: ReleaseTarget = TARGET) -> Iterator[Both]:
+    """Releases the table that a policy names, and publishes it beside the database."""
+    directory = database.parent
+    with LocalService(database, threads=2) as service:
+        run = service.run(policy, target=target)
+    if run.release is None:
+        raise UnusableError(f"no release: {run.failure}")
+    number = run.release.number
+    (directory / "published").mkdir()
+    place = DirectoryTarget(directory / "published")
+    settings = Settings(database, directories=(place.directory,))
+    with closing(Database(settings)) as opened, opened.session() as session:
+        place.publish(session, lambda: read_edition(session, number, lambda _: policy), lambda: None)
+    with duckdb.connect() as connection:
+        connection.execute(f"ATTACH '{database}' AS kept (READ_ONLY)")
+        connection.execute(f"ATTACH '{directory / 'published' / f'releases-{number}.duckdb'}' AS given (READ_ONLY)")
+        connection.execute(f"CREATE VIEW source AS FROM kept.main.{policy.source.table}; USE given")
+        yield Both(directory, connection)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import discharges
+from benchmarks.answers.estimates import estimates
 from benchmarks.answers.first_tries import QUESTIONS, first_tries
 from benchmarks.answers.intervals import intervals
 from benchmarks.answers.metadata import metadata
@@ -18,6 +19,13 @@ pytestmark = pytest.mark.long
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(discharges, "CACHE", tmp_path / "cache")
+
+
+def test_estimates_are_measured_without_tables_beside_the_project(tmp_path: Path) -> None:
+    section = str(estimates(tmp_path, {"demo, local": 1_000}))
+    assert "| counts inside the spread |" in section
+    assert "| weekend share |" in section
+    assert "Off by more than 15%:" in section
 
 
 def test_first_tries_are_right_or_have_a_right_hint() -> None:
