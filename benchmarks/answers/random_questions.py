@@ -29,7 +29,7 @@ AGGREGATES = {
 class Asked:
     """The columns of a table that questions are about: generalized ones, and others beside them.
 
-    Of dates nothing but conditions is asked: no error of a mean date is large in proportion to it.
+    Dates are in conditions only: no error of a mean date is large in proportion to it.
     """
 
     numbers: tuple[str, ...]

@@ -14,8 +14,8 @@ import pytest
 
 from benchmarks import reference
 from benchmarks.reference import main
-from benchmarks.service import LocalService, Run
-from tableveil.policy import Policy
+from benchmarks.service import TARGET, LocalService, Run
+from tableveil.policy import Policy, ReleaseTarget
 from tableveil.runtime import Job
 from tests.benchmarks.tiny import write, write_dataset
 
@@ -77,9 +77,11 @@ class Remembering(LocalService):
             super().load(name, rows)
             self._loaded.add(name)
 
-    def run(self, policy: Policy, watch: Callable[[Job], None] = lambda job: None) -> Run:
+    def run(
+        self, policy: Policy, watch: Callable[[Job], None] = lambda job: None, *, target: ReleaseTarget = TARGET
+    ) -> Run:
         if policy not in self._runs:
-            self._runs[policy] = super().run(policy, watch)
+            self._runs[policy] = super().run(policy, watch, target=target)
         return self._runs[policy]
 
 
