@@ -12,6 +12,7 @@ from tableveil.server.services import DESCRIPTORS
 RULES = {
     # Looked up by a session that sees as its caller does.
     "TableReference": "source/tables.py find_table and find_schema, by the caller's visibility",
+    "RelatedTables": "source/resolve.py resolve_source, each table by find_table",
     "source_query": "source/query_tables.py find_tables, with the views, types and macros of the schema",
     "ReleaseTarget": "lifecycle/target.py check_target: a schema that the caller owns",
     "StoredHierarchy": "state/hierarchies.py find, by the schema in the name",
@@ -38,6 +39,8 @@ ELSEWHERE = {
     "CreateTokenRequest.label": "a text",
     "ListReadableReleasesRequest.certificate_names": "the credential that the endpoint asks about",
     "Worksheet.job": "a note of the client's, which is not looked up",
+    "Attribute.table": "one of the names that tables of the policy have",
+    "SensitiveShare.table": "one of the names that tables of the policy have",
     "CsvHierarchy.path": "a file of the client, which the client replaces by rows",
     "CsvHierarchy.name": "the name of what it stores these rows as",
 }

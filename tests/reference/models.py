@@ -51,7 +51,8 @@ def page() -> Iterator[str]:
         yield from _described(policy_pb2.PrivacyModel.DESCRIPTOR, field)
         able = [method.name for method in reversed(METHODS) if kind in method.models]
         yield f"Methods: {', '.join(able)}." + (f" Protects against: {', '.join(against)}." if against else "") + "\n"
-        yield from _implemented(_of_rule(RULES[kind]))
+        if kind in RULES:
+            yield from _implemented(_of_rule(RULES[kind]))
     yield "## Quality models\n"
     for quality, field in FIELDS.items():
         yield f"### {field}\n"

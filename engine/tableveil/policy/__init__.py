@@ -46,6 +46,7 @@ from tableveil.policy.privacy import (
     Inclusion,
     KAnonymity,
     KMap,
+    KnownFacts,
     NoAttack,
     NTCloseness,
     PopulationUniqueness,
@@ -56,6 +57,7 @@ from tableveil.policy.privacy import (
     SafeHarbor,
     SampleUniqueness,
     SensitiveModel,
+    SensitiveShare,
     TCloseness,
     UniquenessEstimator,
 )
@@ -76,6 +78,7 @@ from tableveil.policy.quality import (
     QualityModel,
     described,
 )
+from tableveil.policy.related import Anchor, EventTable, Orphans, RelatedTables, RelativeTime
 from tableveil.policy.validate import validate_policy
 from tableveil.policy.validate_attributes import check_hierarchy
 from tableveil.policy.validate_classification import check_classified_columns
@@ -95,6 +98,7 @@ __all__ = [
     "Aggregation",
     "AmbiguityModel",
     "Analysis",
+    "Anchor",
     "AttributePolicy",
     "AverageClassSizeModel",
     "AverageRisk",
@@ -115,6 +119,7 @@ __all__ = [
     "EntropyLDiversity",
     "EntropyModel",
     "EstimatedKMap",
+    "EventTable",
     "Game",
     "Guard",
     "HeightModel",
@@ -125,6 +130,7 @@ __all__ = [
     "KLDivergenceModel",
     "KLWeighting",
     "KMap",
+    "KnownFacts",
     "LeftBehind",
     "LossModel",
     "MethodTraits",
@@ -133,6 +139,7 @@ __all__ = [
     "NullHandling",
     "NullPosition",
     "OrderBy",
+    "Orphans",
     "Policy",
     "Population",
     "PopulationUniqueness",
@@ -144,6 +151,8 @@ __all__ = [
     "QualityModel",
     "Recoded",
     "RecursiveCLDiversity",
+    "RelatedTables",
+    "RelativeTime",
     "ReleaseContext",
     "ReleaseGuards",
     "ReleaseKind",
@@ -154,6 +163,7 @@ __all__ = [
     "Scale",
     "SearchOptions",
     "SensitiveModel",
+    "SensitiveShare",
     "Strategy",
     "Success",
     "SuppressedRecords",

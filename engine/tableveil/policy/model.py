@@ -14,8 +14,9 @@ from tableveil.policy.game import BreakEven, Game
 from tableveil.policy.guards import ReleaseGuards
 from tableveil.policy.methods import MethodTraits, Recoded, methods_of
 from tableveil.policy.parts import JobPart, parts_of
-from tableveil.policy.privacy import KAnonymity, PrivacyModel, Profitability, SafeHarbor, SensitiveModel
+from tableveil.policy.privacy import KAnonymity, PrivacyModel, Profitability, SafeHarbor, SensitiveModel, SensitiveShare
 from tableveil.policy.quality import LossModel, QualityModel
+from tableveil.policy.related import RelatedTables
 
 
 class Role(StrEnum):
@@ -229,6 +230,7 @@ class ReleaseTarget:
     tables that explain it. With `class_id` rows carry the number of their class. `close_open_ends` declares that no
     value lies beyond the range of intervals. By the columns `suppressed_by`, the release tells how many records of
     each label were suppressed. With `estimates` it has tables of one value per cell, by several assumptions.
+    With the event tables `events`, it has a table of each.
     """
 
     schema: str
@@ -245,6 +247,7 @@ class ReleaseTarget:
     close_open_ends: bool = False
     suppressed_by: tuple[str, ...] = ()
     estimates: bool = False
+    events: tuple[str, ...] = ()
 
     @property
     def classes_name(self) -> str:
@@ -291,12 +294,33 @@ class ReleaseTarget:
         """Names of those that have it under other assumptions, which say how far reasonable ones differ."""
         return tuple(f"{self.estimated_name}_{place}" for place in range(2, 6))
 
+    def event_name(self, event: str) -> str:
+        """Name of an event table's rows."""
+        return f"{self.name}_{event}"
+
+    def event_columns_name(self, event: str) -> str:
+        """Name of the table of their columns' meanings."""
+        return f"{self.event_name(event)}_columns"
+
+    def event_labels_name(self, event: str) -> str:
+        """Name of the table of their labels."""
+        return f"{self.event_name(event)}_labels"
+
+    @property
+    def known_rows_name(self) -> str:
+        """Name of the table that says for how many people few keys fit, if some of their rows are known."""
+        return f"{self.name}_known_rows"
+
     @property
     def object_names(self) -> tuple[str, ...]:
         """All public objects that a release writes, the rows first."""
         names: tuple[str, ...] = (self.name, self.classes_name, self.risk_name, self.risk_histogram_name)
         if self.label_columns:
             names = (*names, self.columns_name, self.labels_name, self.about_name)
+        if self.events:
+            explained = (self.event_columns_name, self.event_labels_name) if self.label_columns else ()
+            of_event = (self.event_name, *explained)
+            names = (*names, *(name(event) for event in self.events for name in of_event), self.known_rows_name)
         return (*names, self.estimated_name, *self.spread_names) if self.estimates else names
 
 
@@ -350,6 +374,11 @@ class Policy:
         return methods_of(self)[0]
 
     @property
+    def related(self) -> RelatedTables | None:
+        """The event tables of the people in its source, if it has some."""
+        return next((options for options in self.methods if isinstance(options, RelatedTables)), None)
+
+    @property
     def bound_loads(self) -> tuple[tuple[str, int], ...]:
         """The loads whose rows the source must have, each with the field that names it."""
         first = () if self.source_load is None else (("source.load", self.source_load),)
@@ -391,7 +420,21 @@ class Policy:
     @property
     def source_field(self) -> str:
         """The field that defines the source."""
+        if self.related is not None:
+            return "tables.people"
         return "source_query" if self.source_query else "source.table"
+
+    @property
+    def person_field(self) -> str:
+        """The field that names the person column."""
+        return "person_column" if self.related is None else "tables.people.key"
+
+    @property
+    def leveled(self) -> tuple[tuple[str, AttributePolicy], ...]:
+        """All columns that a search gives a level, with their names in `search.levels`: those of events come last."""
+        events = () if self.related is None else self.related.events
+        of_events = ((event.qualified(each.column), each) for event in events for each in event.quasi_identifiers)
+        return (*((each.column, each) for each in self.quasi_identifiers), *of_events)
 
     @property
     def quasi_identifiers(self) -> tuple[AttributePolicy, ...]:
@@ -417,6 +460,7 @@ class Policy:
     def unprotected(self) -> tuple[AttributePolicy, ...]:
         """The sensitive attributes that no privacy model names."""
         named = {model.column for model in self.privacy_models if isinstance(model, SensitiveModel)}
+        named |= {each.column for each in self.privacy_models if isinstance(each, SensitiveShare) and not each.table}
         return tuple(attribute for attribute in self.sensitive if attribute.column not in named)
 
     def least_level(self, attribute: AttributePolicy) -> int:

@@ -56,6 +56,9 @@ class JobPart(Enum):
     GUARDS = auto()
     """Guards hold back a release that is much smaller than the one it replaces."""
 
+    RELATED = auto()
+    """The people have events in other tables."""
+
     PUBLICATION = auto()
     """Copies go to targets."""
 
@@ -77,6 +80,7 @@ _ASKED: Mapping[JobPart, Callable[[Policy], bool]] = {
     JobPart.SUPPRESSED_BY: lambda policy: bool(policy.release.suppressed_by),
     # Two guards hold by default wherever a release is replaced.
     JobPart.GUARDS: lambda policy: policy.release.if_exists == "REPLACE" or policy.release.guards != ReleaseGuards(),
+    JobPart.RELATED: lambda policy: policy.related is not None,
     JobPart.PUBLICATION: lambda policy: bool(policy.release.publish),
 }
 

@@ -308,6 +308,42 @@ class BetaLikeness:
         return f"{'enhanced ' if self.enhanced else ''}{self.beta:f}-likeness of {self.column}"
 
 
+# --- people and their events: models of facts that somebody knows about one person ------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFacts:
+    """Whatever `m` rows of a person's events somebody knows, none or at least k people of the class have such rows.
+
+    Rows are known by their released labels; "at least two rows of a label" are two facts (Terrovitis et al. 2008,
+    Poulis et al. 2013).
+    """
+
+    m: int = 2
+
+    def __str__(self) -> str:
+        return f"{self.m} known {'fact' if self.m == 1 else 'facts'}"
+
+
+@dataclass(frozen=True, slots=True)
+class SensitiveShare:
+    """At most the share 1/`l` of the people of a class whom the known facts leave has a value of `column`.
+
+    The column is one of an event table, or of the people if `table` is empty. It holds of each of `values` by itself:
+    a person has a value if any released row of theirs has it. Without `values` it holds of every value of the people,
+    and of a value of events in the known rows only. NULL is no value.
+    """
+
+    column: str
+    l: Decimal  # noqa: E741
+    table: str = ""
+    values: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        where = f"{self.table}.{self.column}" if self.table else self.column
+        return f"at most 1/{self.l:f} with a value of {where}"
+
+
 SensitiveModel = (
     DistinctLDiversity
     | ProbabilisticLDiversity
@@ -333,8 +369,13 @@ PrivacyModel = (
     | Profitability
     | NoAttack
     | SafeHarbor
+    | KnownFacts
+    | SensitiveShare
     | SensitiveModel
 )
+
+OF_EVENTS = (KnownFacts, SensitiveShare)
+"""The models of people and their events, which judge no class by its records."""
 
 OF_ELEMENTS = (ProbabilisticLDiversity, TCloseness)
 """The models that hold of each element of a column whose cells are lists."""
@@ -370,6 +411,8 @@ PRIVACY_FIELDS: Mapping[type[PrivacyModel], str] = {
     Profitability: "profitability",
     NoAttack: "no_attack",
     SafeHarbor: "safe_harbor",
+    KnownFacts: "known_facts",
+    SensitiveShare: "sensitive_share",
     DistinctLDiversity: "distinct_l_diversity",
     ProbabilisticLDiversity: "probabilistic_l_diversity",
     EntropyLDiversity: "entropy_l_diversity",
@@ -394,6 +437,8 @@ THRESHOLDS: Mapping[type[PrivacyModel], Mapping[str, ranges.Range]] = {
     Profitability: {},
     NoAttack: {},
     SafeHarbor: {},
+    KnownFacts: {"m": ranges.M},
+    SensitiveShare: {"l": ranges.DECIMAL_L},
     DistinctLDiversity: {"l": ranges.WHOLE_L},
     ProbabilisticLDiversity: {"l": ranges.DECIMAL_L},
     EntropyLDiversity: {"l": ranges.DECIMAL_L},

@@ -28,6 +28,7 @@ _FROM_2 = f"a number from 2 to {LARGEST_K}"
 K = Range(_FROM_2, lambda k: 2 <= k <= LARGEST_K, "k = 1 would promise nothing.")
 WHOLE_L = Range(_FROM_2, lambda l: 2 <= l <= LARGEST_K, "l = 1 would promise nothing.")  # noqa: E741
 DECIMAL_L = Range("an exact decimal above 1", lambda l: l > 1, "l = 1 would promise nothing.")  # noqa: E741
+M = Range("1 or 2", lambda m: 1 <= m <= 2, "The cost of more grows with the third power of a person's rows.")
 N = Range("a number from 2 on", lambda n: n >= 2, "n = 1 would promise nothing.")
 DISTANCE = Range("an exact decimal from 0 up to but not 1", lambda t: 0 <= t < 1, "No distance is above 1.")
 POSITIVE = Range("an exact decimal above 0", lambda number: number > 0)

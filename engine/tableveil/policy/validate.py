@@ -56,6 +56,8 @@ def _check_source_and_target(policy: Policy) -> Iterator[Fault]:
     if policy.source_query:
         if source.table or source.catalog or source.schema not in ("", "main"):
             yield Fault("source_query", f"a query beside {shortened(str(source))}", "either a source or a source_query")
+    elif not source.table and policy.related is not None:
+        yield Fault("tables.people.table", "nothing", "the name of the table that has one row for each person")
     elif not source.table and not policy.bound_loads:
         yield Fault("source.table", "nothing", "the name of the table to anonymize, or a SELECT as source_query")
     stated: set[int] = set()
@@ -113,9 +115,10 @@ def _check_person(policy: Policy) -> Iterator[Fault]:
             yield Fault("record_column", actual, "a person_column beside it", "The ledger keeps whose each record is.")
         return
     if not policy.person_column:
-        yield Fault("person_column", "nothing", "the name of a column, or rows_are_people: true")
+        instead = "" if policy.related is not None else ", or rows_are_people: true"
+        yield Fault(policy.person_field, "nothing", f"the name of a column{instead}")
         return
-    yield from _check_identifying(policy, "person_column", policy.person_column, "the person column")
+    yield from _check_identifying(policy, policy.person_field, policy.person_column, "the person column")
     if not policy.record_column:
         return
     if policy.record_column == policy.person_column:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from tableveil.errors import Fault, nearest, shortened
 from tableveil.hierarchy import (
@@ -29,9 +29,22 @@ MOST_NAMED = 5
 
 def check_attributes(policy: Policy) -> Iterator[Fault]:
     """Faults of each column by itself, and of all quasi-identifiers together."""
-    counts = Counter(attribute.column.casefold() for attribute in policy.attributes)
-    for i, attribute in enumerate(policy.attributes):
-        field = f"attributes[{i}]"
+    yield from _check_columns(policy, policy.attributes)
+    for event in () if policy.related is None else policy.related.events:
+        yield from _check_columns(policy, event.attributes, event.first)
+    if not policy.recognizing:
+        hint = "Give that role to the columns by which people could be recognized: age, sex, place, dates, …"
+        yield Fault("attributes", "no column with the role QUASI_IDENTIFIER", "at least one", hint)
+    if policy.default_role is Role.QUASI_IDENTIFIER:
+        hint = "A quasi-identifier needs a hierarchy: list its column."
+        yield Fault("default_role", "QUASI_IDENTIFIER", "another role", hint)
+
+
+def _check_columns(policy: Policy, attributes: Sequence[AttributePolicy], first: int = 0) -> Iterator[Fault]:
+    """Faults of each column of a table by itself; the table's columns are the policy's from the `first` entry on."""
+    counts = Counter(attribute.column.casefold() for attribute in attributes)
+    for i, attribute in enumerate(attributes):
+        field = f"attributes[{first + i}]"
         if not attribute.column:
             yield Fault(f"{field}.column", "nothing", "the name of a column")
         elif counts[attribute.column.casefold()] > 1:
@@ -51,12 +64,6 @@ def check_attributes(policy: Policy) -> Iterator[Fault]:
             yield Fault(f"{field}.acknowledged", f"true for the role {attribute.role}", expected, "Remove it.")
         yield from _check_order(attribute, f"{field}.order")
         yield from _check_elements(attribute, f"{field}.elements")
-    if not policy.recognizing:
-        hint = "Give that role to the columns by which people could be recognized: age, sex, place, dates, …"
-        yield Fault("attributes", "no column with the role QUASI_IDENTIFIER", "at least one", hint)
-    if policy.default_role is Role.QUASI_IDENTIFIER:
-        hint = "A quasi-identifier needs a hierarchy: list its column."
-        yield Fault("default_role", "QUASI_IDENTIFIER", "another role", hint)
 
 
 def _check_quasi_identifier(attribute: AttributePolicy, field: str) -> Iterator[Fault]:

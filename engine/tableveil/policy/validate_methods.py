@@ -7,8 +7,9 @@ from typing import Any
 
 from tableveil.errors import Fault
 from tableveil.policy.methods import SEARCH_OPTIONS, MethodTraits, methods_of
+from tableveil.policy.methods.related_tables import RELATED_TABLES
 from tableveil.policy.model import Policy, SearchOptions, SuppressedRecords
-from tableveil.policy.privacy import PRIVACY_FIELDS
+from tableveil.policy.privacy import OF_EVENTS, PRIVACY_FIELDS
 from tableveil.policy.quality import FIELDS, LossModel
 
 _UNITS_HINT = "Name the column as person_column, if its values are to count in place of people."
@@ -38,7 +39,10 @@ def check_methods(policy: Policy) -> Iterator[Fault]:
 def _check_models(policy: Policy, method: MethodTraits[Any]) -> Iterator[Fault]:
     allowed = ", ".join(PRIVACY_FIELDS[kind] for kind in method.models)
     for i, model in enumerate(policy.privacy_models):
-        if not isinstance(model, method.models):
+        if isinstance(model, OF_EVENTS) and method is not RELATED_TABLES:
+            actual = f"{PRIVACY_FIELDS[type(model)]} without tables"
+            yield Fault(f"privacy_models[{i}]", actual, "tables of people and their events, of which it holds")
+        elif not isinstance(model, method.models):
             actual = f"{PRIVACY_FIELDS[type(model)]} with {method.called}"
             yield Fault(f"privacy_models[{i}]", actual, f"one of {allowed}", method.models_hint)
 

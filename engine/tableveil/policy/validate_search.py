@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from tableveil.errors import Fault, shortened
 from tableveil.errors.wording import LONGEST_SHOWN
 from tableveil.policy.model import AttributePolicy, Choose, Policy
-from tableveil.policy.privacy import Inclusion, SensitiveModel
+from tableveil.policy.privacy import Inclusion, SensitiveModel, SensitiveShare
 from tableveil.policy.validate_attributes import MOST_NAMED, no_such_column
 
 
@@ -27,7 +27,7 @@ def _check_levels(policy: Policy) -> Iterator[Fault]:
     levels = dict(policy.search.levels)
     if not levels:
         return
-    attributes = {attribute.column: attribute for attribute in policy.quasi_identifiers}
+    attributes = dict(policy.leveled)
     missing = [column for column in attributes if column not in levels]
     if missing:
         hint = "They are the whole transformation; to fix some levels only, give those columns equal limits instead."
@@ -88,9 +88,8 @@ def _check_linked(policy: Policy) -> Iterator[Fault]:
 def _check_choose(policy: Policy) -> Iterator[Fault]:
     if policy.search.choose is not Choose.QUASI_IDENTIFIERS_ONLY:
         return
-    look_at_values = [
-        isinstance(model, SensitiveModel) for model in policy.privacy_models if type(model) is not Inclusion
-    ]
+    models = [model for model in policy.privacy_models if type(model) is not Inclusion]
+    look_at_values = [isinstance(model, SensitiveModel | SensitiveShare) for model in models]
     if not any(look_at_values):
         actual = "QUASI_IDENTIFIERS_ONLY, although no privacy model looks at sensitive values"
         yield Fault("search.choose", actual, "a model that looks at them", "Remove it: it would change nothing.")

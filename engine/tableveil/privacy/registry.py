@@ -25,6 +25,7 @@ from tableveil.policy import (
     Inclusion,
     KAnonymity,
     KMap,
+    KnownFacts,
     NoAttack,
     NTCloseness,
     PopulationUniqueness,
@@ -34,6 +35,7 @@ from tableveil.policy import (
     RecursiveCLDiversity,
     SafeHarbor,
     SampleUniqueness,
+    SensitiveShare,
     TCloseness,
 )
 from tableveil.privacy.closeness_of_elements import closeness_rule
@@ -129,7 +131,7 @@ def grids(model: PrivacyModel, records: int) -> Iterator[tuple[str, UnitSteps]]:
             yield "threshold", up(threshold, 1 - UNIT)
         case DistinctLDiversity(_, l):
             yield "l", fewer(l, 2)
-        case ProbabilisticLDiversity(_, l) | EntropyLDiversity(_, l):
+        case ProbabilisticLDiversity(_, l) | EntropyLDiversity(_, l) | SensitiveShare(_, l):
             yield "l", down(l, 1 + UNIT)
         case RecursiveCLDiversity(_, c, l):
             yield "c", up(c, Decimal(records + 1))
@@ -143,7 +145,7 @@ def grids(model: PrivacyModel, records: int) -> Iterator[tuple[str, UnitSteps]]:
             yield "delta", up(delta, Decimal(records.bit_length() + 1))
         case BetaLikeness(_, beta):
             yield "beta", up(beta, Decimal(records))
-        case Inclusion() | Profitability() | NoAttack() | SafeHarbor():
+        case Inclusion() | Profitability() | NoAttack() | SafeHarbor() | KnownFacts():
             # They are asked for or not: no number makes them more lenient.
             return
         case _:

@@ -21,6 +21,58 @@ else:
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class _Orphans:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _OrphansEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Orphans.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    ORPHANS_UNSPECIFIED: _Orphans.ValueType  # 0
+    """Stands for `REFUSE`."""
+    ORPHANS_REFUSE: _Orphans.ValueType  # 1
+    """They are refused."""
+    ORPHANS_DROP: _Orphans.ValueType  # 2
+    """They are left out, and counted."""
+
+class Orphans(_Orphans, metaclass=_OrphansEnumTypeWrapper):
+    """The treatment of rows of events whose person is not in the people's table, or is NULL."""
+
+ORPHANS_UNSPECIFIED: Orphans.ValueType  # 0
+"""Stands for `REFUSE`."""
+ORPHANS_REFUSE: Orphans.ValueType  # 1
+"""They are refused."""
+ORPHANS_DROP: Orphans.ValueType  # 2
+"""They are left out, and counted."""
+Global___Orphans: _TypeAlias = Orphans  # noqa: Y015
+
+class _Anchor:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _AnchorEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Anchor.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    ANCHOR_UNSPECIFIED: _Anchor.ValueType  # 0
+    """Stands for `COLUMN`, if there is a column."""
+    ANCHOR_FIRST_EVENT: _Anchor.ValueType  # 1
+    """The person's first event in any of the tables."""
+    ANCHOR_PREVIOUS_EVENT: _Anchor.ValueType  # 2
+    """The person's event before, in any of the tables."""
+    ANCHOR_COLUMN: _Anchor.ValueType  # 3
+    """A date of the person."""
+
+class Anchor(_Anchor, metaclass=_AnchorEnumTypeWrapper):
+    """The day from which days of events are counted."""
+
+ANCHOR_UNSPECIFIED: Anchor.ValueType  # 0
+"""Stands for `COLUMN`, if there is a column."""
+ANCHOR_FIRST_EVENT: Anchor.ValueType  # 1
+"""The person's first event in any of the tables."""
+ANCHOR_PREVIOUS_EVENT: Anchor.ValueType  # 2
+"""The person's event before, in any of the tables."""
+ANCHOR_COLUMN: Anchor.ValueType  # 3
+"""A date of the person."""
+Global___Anchor: _TypeAlias = Anchor  # noqa: Y015
+
 class _ReleaseContext:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -937,6 +989,7 @@ class Policy(_message.Message):
     NO_PERSON_DIGESTS_FIELD_NUMBER: _builtins.int
     RECORD_COLUMN_FIELD_NUMBER: _builtins.int
     ALSO_COUNT_FIELD_NUMBER: _builtins.int
+    TABLES_FIELD_NUMBER: _builtins.int
     DOCUMENTATION_FIELD_NUMBER: _builtins.int
     default_role: Global___Role.ValueType
     """Role of the columns that `attributes` does not list. Default: none, so that every column must be listed. Refused:
@@ -1081,6 +1134,18 @@ class Policy(_message.Message):
         """
 
     @_builtins.property
+    def tables(self) -> Global___RelatedTables:
+        """People and their events, released as tables that one fresh key joins: docs/explanations/related_tables.md. Attributes
+        name their table; the policy's other fields are about the people. Default: one table. Refused: `source`,
+        `source_query`, `person_column` and `rows_are_people`, which it says already; privacy models other than
+        `k_anonymity`, `known_facts` and `sensitive_share`; `quality_model`, `population`, `game`, `also_count`,
+        `record_column` and `no_person_digests`; other methods; insensitive and aggregated columns, `acknowledged`, `nulls:
+        SUPPRESS`, and `hierarchy`, `order` and `elements` of sensitive columns; `BLANK` and `KEEP`; `seed`, `strategy` and
+        `linked` of `search`; a view, `class_id`, `suppressed_by`, `close_open_ends`, `estimates`, `left_behind` and
+        `together_with` of `release`; tables in Spark.
+        """
+
+    @_builtins.property
     def documentation(self) -> Global___Documentation:
         """Statements about the release for the people who decide upon it: docs/reference/report.md. They change nothing of the rows.
         Default: the report prints "not stated".
@@ -1113,17 +1178,170 @@ class Policy(_message.Message):
         no_person_digests: _builtins.bool = ...,
         record_column: _builtins.str = ...,
         also_count: _abc.Iterable[_builtins.str] | None = ...,
+        tables: Global___RelatedTables | None = ...,
         documentation: Global___Documentation | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["differential_privacy", b"differential_privacy", "documentation", b"documentation", "game", b"game", "local_recoding", b"local_recoding", "microaggregation", b"microaggregation", "person", b"person", "person_column", b"person_column", "population", b"population", "quality_model", b"quality_model", "record_level", b"record_level", "release", b"release", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "suppressed_records", b"suppressed_records"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["differential_privacy", b"differential_privacy", "documentation", b"documentation", "game", b"game", "local_recoding", b"local_recoding", "microaggregation", b"microaggregation", "person", b"person", "person_column", b"person_column", "population", b"population", "quality_model", b"quality_model", "record_level", b"record_level", "release", b"release", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "suppressed_records", b"suppressed_records", "tables", b"tables"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["also_count", b"also_count", "attributes", b"attributes", "default_role", b"default_role", "differential_privacy", b"differential_privacy", "documentation", b"documentation", "game", b"game", "local_recoding", b"local_recoding", "microaggregation", b"microaggregation", "no_person_digests", b"no_person_digests", "other_people", b"other_people", "person", b"person", "person_column", b"person_column", "population", b"population", "privacy_models", b"privacy_models", "quality_model", b"quality_model", "record_column", b"record_column", "record_level", b"record_level", "release", b"release", "repeat_reason", b"repeat_reason", "risk_thresholds", b"risk_thresholds", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "source_query", b"source_query", "suppressed_records", b"suppressed_records", "suppression_limit", b"suppression_limit"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["also_count", b"also_count", "attributes", b"attributes", "default_role", b"default_role", "differential_privacy", b"differential_privacy", "documentation", b"documentation", "game", b"game", "local_recoding", b"local_recoding", "microaggregation", b"microaggregation", "no_person_digests", b"no_person_digests", "other_people", b"other_people", "person", b"person", "person_column", b"person_column", "population", b"population", "privacy_models", b"privacy_models", "quality_model", b"quality_model", "record_column", b"record_column", "record_level", b"record_level", "release", b"release", "repeat_reason", b"repeat_reason", "risk_thresholds", b"risk_thresholds", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "source_query", b"source_query", "suppressed_records", b"suppressed_records", "suppression_limit", b"suppression_limit", "tables", b"tables"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_person: _TypeAlias = _typing.Literal["person_column", "rows_are_people"]  # noqa: Y015
     _WhichOneofArgType_person: _TypeAlias = _typing.Literal["person", b"person"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_person) -> _WhichOneofReturnType_person | None: ...
 
 Global___Policy: _TypeAlias = Policy  # noqa: Y015
+
+@_typing.final
+class RelatedTables(_message.Message):
+    """A table of people, and one to three tables of their events."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PEOPLE_FIELD_NUMBER: _builtins.int
+    EVENTS_FIELD_NUMBER: _builtins.int
+    ROWS_LIMIT_FIELD_NUMBER: _builtins.int
+    MOST_ROWS_OF_A_PERSON_FIELD_NUMBER: _builtins.int
+    RELATIVE_TIME_FIELD_NUMBER: _builtins.int
+    rows_limit: _builtins.str
+    """Largest share of all rows of events that the release may leave out, as an exact decimal; those of suppressed people
+    count. Default: 0. Refused: below 0; above 1.
+    """
+    most_rows_of_a_person: _builtins.int
+    """The most rows that a person keeps, over all tables; chance chooses which. Default: all. Refused: below 1."""
+    @_builtins.property
+    def people(self) -> Global___PeopleTable:
+        """The table that has one row for each person. Required."""
+
+    @_builtins.property
+    def events(self) -> _containers.RepeatedCompositeFieldContainer[Global___EventTable]:
+        """The tables of events, such as visits. Required. Refused: more than three; a table twice."""
+
+    @_builtins.property
+    def relative_time(self) -> Global___RelativeTime:
+        """Releases days since an anchor in place of dates of events. Default: dates by their hierarchies."""
+
+    def __init__(
+        self,
+        *,
+        people: Global___PeopleTable | None = ...,
+        events: _abc.Iterable[Global___EventTable] | None = ...,
+        rows_limit: _builtins.str = ...,
+        most_rows_of_a_person: _builtins.int | None = ...,
+        relative_time: Global___RelativeTime | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_most_rows_of_a_person", b"_most_rows_of_a_person", "most_rows_of_a_person", b"most_rows_of_a_person", "people", b"people", "relative_time", b"relative_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_most_rows_of_a_person", b"_most_rows_of_a_person", "events", b"events", "most_rows_of_a_person", b"most_rows_of_a_person", "people", b"people", "relative_time", b"relative_time", "rows_limit", b"rows_limit"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__most_rows_of_a_person: _TypeAlias = _typing.Literal["most_rows_of_a_person"]  # noqa: Y015
+    _WhichOneofArgType__most_rows_of_a_person: _TypeAlias = _typing.Literal["_most_rows_of_a_person", b"_most_rows_of_a_person"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__most_rows_of_a_person) -> _WhichOneofReturnType__most_rows_of_a_person | None: ...
+
+Global___RelatedTables: _TypeAlias = RelatedTables  # noqa: Y015
+
+@_typing.final
+class PeopleTable(_message.Message):
+    """The table of people."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCHEMA_FIELD_NUMBER: _builtins.int
+    TABLE_FIELD_NUMBER: _builtins.int
+    KEY_FIELD_NUMBER: _builtins.int
+    schema: _builtins.str
+    """The schema. Default: `main`. Refused: a schema that is not there; `tableveil`."""
+    table: _builtins.str
+    """The table's name. Required. Refused: a table that is not there; a view."""
+    key: _builtins.str
+    """The column that identifies a person. In the release a fresh key has its name, in all tables. Required. Refused: a
+    column with NULLs or values that repeat; a column of another role than `IDENTIFYING`.
+    """
+    def __init__(
+        self,
+        *,
+        schema: _builtins.str = ...,
+        table: _builtins.str = ...,
+        key: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "schema", b"schema", "table", b"table"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PeopleTable: _TypeAlias = PeopleTable  # noqa: Y015
+
+@_typing.final
+class EventTable(_message.Message):
+    """A table of events: each row belongs to one person."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    SCHEMA_FIELD_NUMBER: _builtins.int
+    TABLE_FIELD_NUMBER: _builtins.int
+    PERSON_FIELD_NUMBER: _builtins.int
+    ORPHANS_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The name of its rows: attributes have it as `table`, and the release adds it to its own name. Default: the table's
+    name. Refused: a name twice, or that of the people's table; one for which two objects would have one name.
+    """
+    schema: _builtins.str
+    """The schema. Default: that of the people's table. Refused: a schema that is not there; `tableveil`."""
+    table: _builtins.str
+    """The table's name. Required. Refused: a table that is not there; a view; a table without a quasi-identifier."""
+    person: _builtins.str
+    """The column that has the key of the row's person. Default: the name of the people's key. Refused: a column of another
+    role than `IDENTIFYING`.
+    """
+    orphans: Global___Orphans.ValueType
+    """The treatment of rows whose person is not in the people's table. Default: `REFUSE`."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        schema: _builtins.str = ...,
+        table: _builtins.str = ...,
+        person: _builtins.str = ...,
+        orphans: Global___Orphans.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "orphans", b"orphans", "person", b"person", "schema", b"schema", "table", b"table"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EventTable: _TypeAlias = EventTable  # noqa: Y015
+
+@_typing.final
+class RelativeTime(_message.Message):
+    """Days since an anchor in place of dates. Date columns of events are quasi-identifiers with intervals of days then.
+    Refused: dates of events as such beside them; columns that give these away.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ANCHOR_FIELD_NUMBER: _builtins.int
+    COLUMN_FIELD_NUMBER: _builtins.int
+    anchor: Global___Anchor.ValueType
+    """The day from which days are counted. Default: `COLUMN`, beside a `column`; else required."""
+    column: _builtins.str
+    """A date of the people's table, such as that of a diagnosis. Required for `COLUMN`. Refused: for others; a sensitive
+    column.
+    """
+    def __init__(
+        self,
+        *,
+        anchor: Global___Anchor.ValueType = ...,
+        column: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["anchor", b"anchor", "column", b"column"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RelativeTime: _TypeAlias = RelativeTime  # noqa: Y015
 
 @_typing.final
 class Documentation(_message.Message):
@@ -1550,6 +1768,7 @@ class Attribute(_message.Message):
     AGGREGATION_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     ELEMENTS_FIELD_NUMBER: _builtins.int
+    TABLE_FIELD_NUMBER: _builtins.int
     column: _builtins.str
     """The column's name, in the table's own case. Required. Refused: a column that is not there."""
     role: Global___Role.ValueType
@@ -1581,6 +1800,11 @@ class Attribute(_message.Message):
     reason: _builtins.str
     """Why the column has its role, for the report: why people could be recognized by it, or why not. Default: the report
     prints "not stated". Refused: more than 4,000 characters.
+    """
+    table: _builtins.str
+    """With `tables`, the name of the event table that has the column; columns stand in the order of the tables. Default: the
+    people's table, whose name says the same. Refused: without `tables`; another name; a column of an earlier table
+    behind one of a later.
     """
     @_builtins.property
     def hierarchy(self) -> Global___Hierarchy:
@@ -1625,10 +1849,11 @@ class Attribute(_message.Message):
         aggregation: Global___Aggregation | None = ...,
         reason: _builtins.str = ...,
         elements: Global___Elements | None = ...,
+        table: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_maximum_level", b"_maximum_level", "_minimum_level", b"_minimum_level", "_weight", b"_weight", "aggregation", b"aggregation", "elements", b"elements", "hierarchy", b"hierarchy", "maximum_level", b"maximum_level", "minimum_level", b"minimum_level", "order", b"order", "weight", b"weight"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_maximum_level", b"_maximum_level", "_minimum_level", b"_minimum_level", "_weight", b"_weight", "acknowledged", b"acknowledged", "aggregation", b"aggregation", "column", b"column", "elements", b"elements", "hierarchy", b"hierarchy", "maximum_level", b"maximum_level", "minimum_level", b"minimum_level", "nulls", b"nulls", "order", b"order", "reason", b"reason", "role", b"role", "weight", b"weight"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_maximum_level", b"_maximum_level", "_minimum_level", b"_minimum_level", "_weight", b"_weight", "acknowledged", b"acknowledged", "aggregation", b"aggregation", "column", b"column", "elements", b"elements", "hierarchy", b"hierarchy", "maximum_level", b"maximum_level", "minimum_level", b"minimum_level", "nulls", b"nulls", "order", b"order", "reason", b"reason", "role", b"role", "table", b"table", "weight", b"weight"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__maximum_level: _TypeAlias = _typing.Literal["maximum_level"]  # noqa: Y015
     _WhichOneofArgType__maximum_level: _TypeAlias = _typing.Literal["_maximum_level", b"_maximum_level"]  # noqa: Y015
@@ -2621,6 +2846,8 @@ class PrivacyModel(_message.Message):
     NO_ATTACK_FIELD_NUMBER: _builtins.int
     SAFE_HARBOR_FIELD_NUMBER: _builtins.int
     DOMINANCE_FIELD_NUMBER: _builtins.int
+    KNOWN_FACTS_FIELD_NUMBER: _builtins.int
+    SENSITIVE_SHARE_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def k_anonymity(self) -> Global___KAnonymity:
         """Every class has records of at least k people."""
@@ -2701,6 +2928,14 @@ class PrivacyModel(_message.Message):
     def dominance(self) -> Global___Dominance:
         """Nobody has more than a share of the records of a class."""
 
+    @_builtins.property
+    def known_facts(self) -> Global___KnownFacts:
+        """Few known events of a person fit no key, or at least k."""
+
+    @_builtins.property
+    def sensitive_share(self) -> Global___SensitiveShare:
+        """Few of the people whom known events leave have a sensitive value."""
+
     def __init__(
         self,
         *,
@@ -2724,12 +2959,14 @@ class PrivacyModel(_message.Message):
         no_attack: Global___NoAttack | None = ...,
         safe_harbor: Global___SafeHarbor | None = ...,
         dominance: Global___Dominance | None = ...,
+        known_facts: Global___KnownFacts | None = ...,
+        sensitive_share: Global___SensitiveShare | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["average_risk", b"average_risk", "beta_likeness", b"beta_likeness", "delta_disclosure", b"delta_disclosure", "delta_presence", b"delta_presence", "distinct_l_diversity", b"distinct_l_diversity", "dominance", b"dominance", "entropy_l_diversity", b"entropy_l_diversity", "estimated_k_map", b"estimated_k_map", "inclusion", b"inclusion", "k_anonymity", b"k_anonymity", "k_map", b"k_map", "kind", b"kind", "n_t_closeness", b"n_t_closeness", "no_attack", b"no_attack", "population_uniqueness", b"population_uniqueness", "probabilistic_l_diversity", b"probabilistic_l_diversity", "profitability", b"profitability", "recursive_cl_diversity", b"recursive_cl_diversity", "safe_harbor", b"safe_harbor", "sample_uniqueness", b"sample_uniqueness", "t_closeness", b"t_closeness"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["average_risk", b"average_risk", "beta_likeness", b"beta_likeness", "delta_disclosure", b"delta_disclosure", "delta_presence", b"delta_presence", "distinct_l_diversity", b"distinct_l_diversity", "dominance", b"dominance", "entropy_l_diversity", b"entropy_l_diversity", "estimated_k_map", b"estimated_k_map", "inclusion", b"inclusion", "k_anonymity", b"k_anonymity", "k_map", b"k_map", "kind", b"kind", "known_facts", b"known_facts", "n_t_closeness", b"n_t_closeness", "no_attack", b"no_attack", "population_uniqueness", b"population_uniqueness", "probabilistic_l_diversity", b"probabilistic_l_diversity", "profitability", b"profitability", "recursive_cl_diversity", b"recursive_cl_diversity", "safe_harbor", b"safe_harbor", "sample_uniqueness", b"sample_uniqueness", "sensitive_share", b"sensitive_share", "t_closeness", b"t_closeness"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["average_risk", b"average_risk", "beta_likeness", b"beta_likeness", "delta_disclosure", b"delta_disclosure", "delta_presence", b"delta_presence", "distinct_l_diversity", b"distinct_l_diversity", "dominance", b"dominance", "entropy_l_diversity", b"entropy_l_diversity", "estimated_k_map", b"estimated_k_map", "inclusion", b"inclusion", "k_anonymity", b"k_anonymity", "k_map", b"k_map", "kind", b"kind", "n_t_closeness", b"n_t_closeness", "no_attack", b"no_attack", "population_uniqueness", b"population_uniqueness", "probabilistic_l_diversity", b"probabilistic_l_diversity", "profitability", b"profitability", "recursive_cl_diversity", b"recursive_cl_diversity", "safe_harbor", b"safe_harbor", "sample_uniqueness", b"sample_uniqueness", "t_closeness", b"t_closeness"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["average_risk", b"average_risk", "beta_likeness", b"beta_likeness", "delta_disclosure", b"delta_disclosure", "delta_presence", b"delta_presence", "distinct_l_diversity", b"distinct_l_diversity", "dominance", b"dominance", "entropy_l_diversity", b"entropy_l_diversity", "estimated_k_map", b"estimated_k_map", "inclusion", b"inclusion", "k_anonymity", b"k_anonymity", "k_map", b"k_map", "kind", b"kind", "known_facts", b"known_facts", "n_t_closeness", b"n_t_closeness", "no_attack", b"no_attack", "population_uniqueness", b"population_uniqueness", "probabilistic_l_diversity", b"probabilistic_l_diversity", "profitability", b"profitability", "recursive_cl_diversity", b"recursive_cl_diversity", "safe_harbor", b"safe_harbor", "sample_uniqueness", b"sample_uniqueness", "sensitive_share", b"sensitive_share", "t_closeness", b"t_closeness"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["k_anonymity", "k_map", "estimated_k_map", "delta_presence", "inclusion", "average_risk", "sample_uniqueness", "population_uniqueness", "distinct_l_diversity", "probabilistic_l_diversity", "entropy_l_diversity", "recursive_cl_diversity", "t_closeness", "n_t_closeness", "delta_disclosure", "beta_likeness", "profitability", "no_attack", "safe_harbor", "dominance"]  # noqa: Y015
+    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["k_anonymity", "k_map", "estimated_k_map", "delta_presence", "inclusion", "average_risk", "sample_uniqueness", "population_uniqueness", "distinct_l_diversity", "probabilistic_l_diversity", "entropy_l_diversity", "recursive_cl_diversity", "t_closeness", "n_t_closeness", "delta_disclosure", "beta_likeness", "profitability", "no_attack", "safe_harbor", "dominance", "known_facts", "sensitive_share"]  # noqa: Y015
     _WhichOneofArgType_kind: _TypeAlias = _typing.Literal["kind", b"kind"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_kind) -> _WhichOneofReturnType_kind | None: ...
 
@@ -3289,6 +3526,73 @@ class NoAttack(_message.Message):
 Global___NoAttack: _TypeAlias = NoAttack  # noqa: Y015
 
 @_typing.final
+class KnownFacts(_message.Message):
+    """Whatever m facts about the rows of a person's events somebody knows, none or at least k people of the class have such
+    rows in the release (Terrovitis et al. 2008, Poulis et al. 2013). A row is known by its label; "at least two rows with
+    this label" are two facts. Needs `tables`, which need it.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    M_FIELD_NUMBER: _builtins.int
+    m: _builtins.int
+    """Number of facts. Default: 2. Refused: 0 or less; above 2."""
+    def __init__(
+        self,
+        *,
+        m: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_m", b"_m", "m", b"m"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_m", b"_m", "m", b"m"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__m: _TypeAlias = _typing.Literal["m"]  # noqa: Y015
+    _WhichOneofArgType__m: _TypeAlias = _typing.Literal["_m", b"_m"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__m) -> _WhichOneofReturnType__m | None: ...
+
+Global___KnownFacts: _TypeAlias = KnownFacts  # noqa: Y015
+
+@_typing.final
+class SensitiveShare(_message.Message):
+    """At most the share 1/l of the people of a class who have the rows that somebody knows has a sensitive value. It is
+    checked once the levels are chosen, for any m facts of `known_facts`, and for none. Needs `tables`.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TABLE_FIELD_NUMBER: _builtins.int
+    COLUMN_FIELD_NUMBER: _builtins.int
+    L_FIELD_NUMBER: _builtins.int
+    VALUES_FIELD_NUMBER: _builtins.int
+    table: _builtins.str
+    """The event table of the column. Default: the people's table. Refused: another name."""
+    column: _builtins.str
+    """The sensitive column. Required. Refused: a column of another role."""
+    l: _builtins.str
+    """The reciprocal of the share, as an exact decimal. Required. Refused: 1 or less."""
+    @_builtins.property
+    def values(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The values, as text, each of which at most that share has, in any released row of theirs. Default: any value of the
+        people's column; of events, the values of the known rows. NULL is no value. Refused: a value twice.
+        """
+
+    def __init__(
+        self,
+        *,
+        table: _builtins.str = ...,
+        column: _builtins.str = ...,
+        l: _builtins.str = ...,
+        values: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["column", b"column", "l", b"l", "table", b"table", "values", b"values"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SensitiveShare: _TypeAlias = SensitiveShare  # noqa: Y015
+
+@_typing.final
 class SafeHarbor(_message.Message):
     """Columns with a Safe Harbor hierarchy are released as HIPAA's Safe Harbor allows: at level 1 or above. Refused: a
     policy without such a quasi-identifier; `maximum_level` or `search.levels` below 1 for one.
@@ -3811,7 +4115,7 @@ class Search(_message.Message):
     """The models that choose the transformation and the suppressed records. Default: `ALL_MODELS`."""
     @_builtins.property
     def levels(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
-        """A level for every quasi-identifier, by column. Nothing is searched then: the transformation is released if it meets
+        """A level for every quasi-identifier, by column; those of event tables are named as `visits.ward`. Nothing is searched then: the transformation is released if it meets
         the policy; else the job fails. Default: none. Refused: columns left out, or others; levels outside the columns'
         limits; linked columns with different levels.
         """

@@ -139,6 +139,14 @@ class _ReleaseObjectKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Rel
     """The released rows with one value per cell, drawn by an assumption, for ordinary SQL."""
     RELEASE_OBJECT_KIND_SPREAD: _ReleaseObjectKind.ValueType  # 10
     """Estimates under another assumption: how far they differ says how far a result may be off."""
+    RELEASE_OBJECT_KIND_EVENTS: _ReleaseObjectKind.ValueType  # 11
+    """The released rows of an event table, which the people's key joins to the rows of people."""
+    RELEASE_OBJECT_KIND_EVENT_COLUMNS: _ReleaseObjectKind.ValueType  # 12
+    """The meaning of each of their columns."""
+    RELEASE_OBJECT_KIND_EVENT_LABELS: _ReleaseObjectKind.ValueType  # 13
+    """Every label of them, with its bounds, rank and records."""
+    RELEASE_OBJECT_KIND_KNOWN_ROWS: _ReleaseObjectKind.ValueType  # 14
+    """How few keys fit to somebody who knows one to five rows of a person."""
 
 class ReleaseObjectKind(_ReleaseObjectKind, metaclass=_ReleaseObjectKindEnumTypeWrapper): ...
 
@@ -159,6 +167,14 @@ RELEASE_OBJECT_KIND_ESTIMATED: ReleaseObjectKind.ValueType  # 9
 """The released rows with one value per cell, drawn by an assumption, for ordinary SQL."""
 RELEASE_OBJECT_KIND_SPREAD: ReleaseObjectKind.ValueType  # 10
 """Estimates under another assumption: how far they differ says how far a result may be off."""
+RELEASE_OBJECT_KIND_EVENTS: ReleaseObjectKind.ValueType  # 11
+"""The released rows of an event table, which the people's key joins to the rows of people."""
+RELEASE_OBJECT_KIND_EVENT_COLUMNS: ReleaseObjectKind.ValueType  # 12
+"""The meaning of each of their columns."""
+RELEASE_OBJECT_KIND_EVENT_LABELS: ReleaseObjectKind.ValueType  # 13
+"""Every label of them, with its bounds, rank and records."""
+RELEASE_OBJECT_KIND_KNOWN_ROWS: ReleaseObjectKind.ValueType  # 14
+"""How few keys fit to somebody who knows one to five rows of a person."""
 Global___ReleaseObjectKind: _TypeAlias = ReleaseObjectKind  # noqa: Y015
 
 @_typing.final

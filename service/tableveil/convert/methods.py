@@ -10,14 +10,16 @@ from google.protobuf.message import Message
 from tableveil.convert.collect import Faults
 from tableveil.convert.fields import from_message
 from tableveil.policy import METHODS, MethodTraits
+from tableveil.policy.methods.related_tables import RELATED_TABLES
 from tableveil.v1 import policy_pb2
 
 
 def methods_from_proto(message: policy_pb2.Policy, faults: Faults) -> tuple[Any, ...]:
-    """The options of each method that a policy asks for; faults are added to `faults`."""
+    """The options of each method that a policy asks for, but for related tables; faults are added to `faults`."""
     return tuple(
         from_message(method.kind, getattr(message, method.field), method.field, faults)
         for method in methods_stated(message)
+        if method is not RELATED_TABLES
     )
 
 

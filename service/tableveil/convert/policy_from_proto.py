@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import cast
 
@@ -29,6 +30,7 @@ from tableveil.convert.methods import lists_of_methods, methods_from_proto
 from tableveil.convert.population import population_from_proto
 from tableveil.convert.privacy import privacy_from_proto
 from tableveil.convert.quality import quality_from_proto
+from tableveil.convert.related import check_said_already, columns_by_table, people_table, related_from_proto
 from tableveil.convert.tables import DEFAULT_SCHEMA, UNBOUND, loads_of, unbound
 from tableveil.errors import Fault, InternalError, InvalidError, shortened
 from tableveil.policy import (
@@ -39,6 +41,7 @@ from tableveil.policy import (
     IfExists,
     Policy,
     PrivacyModel,
+    RelatedTables,
     ReleaseGuards,
     ReleaseKind,
     ReleaseTarget,
@@ -170,8 +173,19 @@ class _Reader:
 
     def policy(self, message: policy_pb2.Policy) -> Policy:
         default_role = self._faults.enum_or_none(message.default_role, ROLES, "default_role")
+        every = tuple(
+            attribute_from_proto(
+                attribute, default_role, f"attributes[{i}]", self._faults, before_upload=self._before_upload
+            )
+            for i, attribute in enumerate(message.attributes)
+        )
+        of_people, of_events = columns_by_table(message, every, self._faults)
+        related: tuple[RelatedTables, ...] = ()
+        if message.HasField("tables"):
+            check_said_already(message, self._faults)
+            related = (related_from_proto(message, every, of_events, self._faults),)
         return Policy(
-            source=unbound(message.source),
+            source=people_table(message) if related else unbound(message.source),
             source_load=self._faults.load(message.source.load, "source.load") if message.source.load else None,
             source_loads=tuple(
                 number
@@ -182,14 +196,9 @@ class _Reader:
             no_person_digests=message.no_person_digests,
             record_column=message.record_column,
             also_count=tuple(message.also_count),
-            attributes=tuple(
-                attribute_from_proto(
-                    attribute, default_role, f"attributes[{i}]", self._faults, before_upload=self._before_upload
-                )
-                for i, attribute in enumerate(message.attributes)
-            ),
+            attributes=of_people,
             default_role=default_role,
-            person_column=self._person(message),
+            person_column=message.tables.people.key if related else self._person(message),
             privacy_models=self._privacy_models(message),
             suppression_limit=self._faults.decimal(message.suppression_limit, "suppression_limit") or Decimal(0),
             suppressed_records=self._faults.enum(
@@ -202,7 +211,9 @@ class _Reader:
             quality_model=quality_from_proto(message.quality_model, self._faults),
             search=self._search(message.search),
             risk_thresholds=self._risk_thresholds(message),
-            release=self._release(message.release),
+            release=replace(
+                self._release(message.release), events=tuple(event.name for each in related for event in each.events)
+            ),
             repeat_reason=message.repeat_reason,
             other_people=tuple(
                 number
@@ -214,7 +225,7 @@ class _Reader:
             ),
             game=game_from_proto(message.game, self._faults) if message.HasField("game") else None,
             documentation=from_message(Documentation, message.documentation, "documentation", self._faults),
-            methods=methods_from_proto(message, self._faults),
+            methods=(*related, *methods_from_proto(message, self._faults)),
         )
 
     def _person(self, message: policy_pb2.Policy) -> str | None:

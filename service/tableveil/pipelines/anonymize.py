@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from tableveil.backend import WarehouseSession
-from tableveil.errors import depending_on, note
+from tableveil.errors import Fault, InvalidError, depending_on, note
 from tableveil.lifecycle import Evidence, PublicationTerms, check_admitted, check_guards, notes_of_numbers, publish
 from tableveil.pipelines.differential_privacy import DifferentialPrivacyMethod
 from tableveil.pipelines.full_domain import FullDomainMethod
@@ -140,4 +140,7 @@ def release_work(policy: Policy, document: str, *, is_trial: bool = False) -> Wo
 
 def method_of(policy: Policy) -> Method[Any]:
     """The method that a policy asks for."""
+    if policy.related is not None and policy.method.name not in _METHODS:
+        actual, expected = "related tables, which this version only checks", "one table, as source"
+        raise InvalidError.about("POLICY_INVALID", "no such release", [Fault("tables", actual, expected)])
     return _METHODS[policy.method.name]

@@ -67,6 +67,13 @@ PROMISES = {
     "beta_likeness": "No value of {column} is much likelier in a class than in the source: beta is {beta}.",
     "profitability": "No released record costs the publisher more than it gains.",
     "no_attack": "No attack on a released record pays for the adversary that the policy describes.",
+    "known_facts": (
+        "Whatever {m} facts about rows of a person's events somebody knows, no key or at least k keys of the class have "
+        "such rows."
+    ),
+    "sensitive_share": (
+        "At most one in {l} of the people of a class who have the known rows has a sensitive value of {column}."
+    ),
     "safe_harbor": "The identifiers that HIPAA's Safe Harbor lists are generalized as it asks.",
 }
 """One sentence for each privacy model, with its parameters."""
@@ -87,6 +94,7 @@ SINGLING_OUT, LINKABILITY, INFERENCE = "Singling out", "Linkability", "Inference
 AGAINST = {
     SINGLING_OUT: {
         "k_anonymity",
+        "known_facts",
         "dominance",
         "k_map",
         "estimated_k_map",

@@ -19,7 +19,7 @@ from tableveil.state.jobs import now
 from tableveil.v1.access_pb2 import AccessRole
 from tableveil.v1.access_service_pb2 import GrantRule, PrivacyBudget, SchemaRule
 from tableveil.v1.job_service_pb2 import Job
-from tableveil.v1.policy_pb2 import Attribute, Policy, TableReference
+from tableveil.v1.policy_pb2 import Attribute, EventTable, PeopleTable, Policy, TableReference
 
 _READING = ("Check", "Compare", "Describe", "Draft", "Execute", "Get", "List", "Preview", "Read", "Verify")
 """The verbs of methods that change nothing. Any other method, and every stream, is recorded before it begins.
@@ -30,7 +30,8 @@ To execute a statement changes nothing by itself: what it stands for are calls o
 _NAMES = ("name", "principal")
 """Fields of requests about what is nobody's resource: tokens, backups."""
 
-_PARTS = {"table", "path", "name", "population", "stored", "safe_harbor_zip", "combination", "rest", "classes_of"}
+_OF_HIERARCHIES = {"table", "path", "name", "stored", "safe_harbor_zip", "combination", "rest"}
+_PARTS = {*_OF_HIERARCHIES, "population", "people", "events", "classes_of"}
 """Fields of messages, such as hierarchies and options of methods, that name what is read, or have fields that do."""
 
 _TARGET = re.compile(r"[\w-]{1,63}")
@@ -108,6 +109,8 @@ def _names(found: object, path: str) -> Iterator[str]:
                 yield from _names(one, path)
         case TableReference():
             yield ".".join(filter(None, (found.catalog, found.schema, found.table)))
+        case PeopleTable() | EventTable():
+            yield ".".join(filter(None, (found.schema, found.table)))
         case Policy():
             yield from _names(found.source_query or found.source, "source_query")
             yield ".".join(filter(None, (found.release.schema, found.release.name)))

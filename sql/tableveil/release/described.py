@@ -125,6 +125,30 @@ OBJECTS = {
         "the same record under another assumption; so do the rows of `_estimated_3` to `_estimated_5`",
         {"<column>": "As in `_estimated`."},
     ),
+    ObjectKind.EVENTS: Described(
+        "_<event>",
+        "a released row of an event table, if the policy has related `tables`",
+        {
+            "<people's key>": "The key of the person in the rows of people.",
+            "<quasi-identifier>": "The label, with its bounds and rank as in the rows of people.",
+            "<other column>": "The value of the source. Identifying columns are left out.",
+        },
+    ),
+    ObjectKind.EVENT_COLUMNS: Described(
+        "_<event>_columns", "a column of these rows", {"<column>": "As in `_columns`."}
+    ),
+    ObjectKind.EVENT_LABELS: Described("_<event>_labels", "a label of these rows", {"<column>": "As in `_labels`."}),
+    ObjectKind.KNOWN_ROWS: Described(
+        "_known_rows",
+        "a number of rows that somebody may know of a person",
+        {
+            "known_rows": "The number, from 1 to 5.",
+            "people": "The people who have so many released rows.",
+            "sample": "The people among them that were looked at.",
+            "below_k": "The people of the sample to whose rows fewer than k keys fit.",
+            "alone": "The people of the sample to whose rows one key fits.",
+        },
+    ),
     ObjectKind.CLASSIFICATION: Described(
         "_classification",
         "a figure of a classifier assessment that was published",

@@ -27,6 +27,10 @@ class ObjectKind(StrEnum):
     ABOUT = "ABOUT"
     ESTIMATED = "ESTIMATED"
     SPREAD = "SPREAD"
+    EVENTS = "EVENTS"
+    EVENT_COLUMNS = "EVENT_COLUMNS"
+    EVENT_LABELS = "EVENT_LABELS"
+    KNOWN_ROWS = "KNOWN_ROWS"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from tableveil.policy import (
     Aggregation,
     AttributePolicy,
     Policy,
+    RelatedTables,
     ReleaseTarget,
     Role,
     TableReference,
@@ -30,6 +31,7 @@ MEAN = AttributePolicy("age", Role.QUASI_IDENTIFIER, aggregation=Aggregation())
 PLAIN = Policy(TableReference("", "main", "t"), (AGE,), None, (), ReleaseTarget("main", "released"))
 
 OPTIONS: dict[str, Any] = {
+    "tables": RelatedTables(()),
     "differential_privacy": DifferentialPrivacy(Decimal(1), Decimal("1e-9")),
     "local_recoding": LocalRecoding(classes_of=3),
     "record_level": RecordLevel(adversary_knows_method=True),

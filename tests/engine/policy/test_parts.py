@@ -19,6 +19,7 @@ from tableveil.policy import (
     LeftBehind,
     Policy,
     Population,
+    RelatedTables,
     ReleaseGuards,
     ReleaseTarget,
     Role,
@@ -56,6 +57,7 @@ NAMED: dict[JobPart, dict[str, Any]] = {
     JobPart.UNCHANGED: {"attributes": (*PLAIN.attributes, AttributePolicy("weight", Role.INSENSITIVE))},
     JobPart.SUPPRESSED_BY: {"release": replace(TARGET, suppressed_by=("age",))},
     JobPart.GUARDS: {"release": replace(TARGET, guards=ReleaseGuards(minimum_records=1))},
+    JobPart.RELATED: {"methods": (RelatedTables(()),)},
     JobPart.PUBLICATION: {"release": replace(TARGET, publish=("shelf",))},
 }
 

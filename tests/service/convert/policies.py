@@ -69,6 +69,7 @@ from tableveil.policy import (
     KLDivergenceModel,
     KLWeighting,
     KMap,
+    KnownFacts,
     LossModel,
     NoAttack,
     NTCloseness,
@@ -93,6 +94,7 @@ from tableveil.policy import (
     SafeHarbor,
     SampleUniqueness,
     SearchOptions,
+    SensitiveShare,
     Strategy,
     Success,
     SuppressedRecords,
@@ -105,6 +107,7 @@ from tableveil.policy.methods.differential_privacy import DifferentialPrivacy
 from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.policy.methods.microaggregation import ClosenessAlgorithm, Clustering, Microaggregation
 from tableveil.policy.methods.record_level import RecordLevel
+from tableveil.policy.methods.related_tables import RELATED_TABLES
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 FILLED = NAMES.filter(bool)
@@ -176,6 +179,8 @@ PRIVACY_MODELS: st.SearchStrategy[PrivacyModel] = st.one_of(
     st.builds(Profitability, st.sampled_from(Success), st.sampled_from(BreakEven)),
     st.builds(NoAttack, st.sampled_from(Success)),
     st.just(SafeHarbor()),
+    st.builds(KnownFacts, INT32),
+    st.builds(SensitiveShare, NAMES, DECIMALS, NAMES, TEXTS),
     st.builds(DistinctLDiversity, NAMES, INT32),
     st.builds(ProbabilisticLDiversity, NAMES, DECIMALS),
     st.builds(EntropyLDiversity, NAMES, DECIMALS, st.sampled_from(EntropyEstimator)),
@@ -245,6 +250,8 @@ METHOD_OPTIONS: dict[str, st.SearchStrategy[Any]] = {
         Microaggregation, st.sampled_from(Clustering), st.sampled_from(ClosenessAlgorithm), DECIMALS
     ),
 }
+# Related tables share the attributes with the people: test_related.py has policies of them.
+METHOD_OPTION_FIELDS = [method.field for method in METHODS if method.field and method is not RELATED_TABLES]
 POLICIES = st.builds(
     Policy,
     source=TABLES,
@@ -266,7 +273,7 @@ POLICIES = st.builds(
     repeat_reason=NAMES,
     population=st.none() | POPULATIONS,
     game=st.none() | st.builds(Game, DECIMALS, DECIMALS, DECIMALS, DECIMALS),
-    methods=st.tuples(*(st.none() | METHOD_OPTIONS[method.field] for method in METHODS if method.field)).map(
+    methods=st.tuples(*(st.none() | METHOD_OPTIONS[field] for field in METHOD_OPTION_FIELDS)).map(
         lambda asked: tuple(options for options in asked if options is not None)
     ),
     documentation=DOCUMENTATIONS,

@@ -20,6 +20,7 @@ from tableveil.convert.enums import (
     SCALES,
     SEARCH_STRATEGIES,
     SUPPRESSED_RECORDS,
+    enum_map,
 )
 from tableveil.convert.fields import to_message
 from tableveil.convert.hierarchies import hierarchy_to_proto
@@ -37,10 +38,12 @@ from tableveil.policy import (
     Game,
     NullHandling,
     OrderBy,
+    Orphans,
     Policy,
     Population,
     PrivacyModel,
     QualityModel,
+    RelatedTables,
     ReleaseGuards,
     ReleaseTarget,
     Scale,
@@ -51,6 +54,7 @@ from tableveil.policy import (
 )
 from tableveil.policy.methods.differential_privacy import DifferentialPrivacy
 from tableveil.policy.methods.local_recoding import LocalRecoding
+from tableveil.policy.methods.related_tables import RELATED_TABLES
 from tableveil.policy.quality import FIELDS as QUALITY_FIELDS
 from tableveil.v1 import policy_pb2
 
@@ -78,7 +82,9 @@ def policy_to_proto(policy: Policy) -> policy_pb2.Policy:
     if policy.source_loads:
         message.source.loads.extend(map(load_name, policy.source_loads))
     _methods(policy, message)
-    if policy.person_column is None:
+    if policy.related is not None:
+        _related(policy, policy.related, message)
+    elif policy.person_column is None:
         message.rows_are_people = True
     else:
         message.person_column = policy.person_column
@@ -92,6 +98,30 @@ def policy_to_proto(policy: Policy) -> policy_pb2.Policy:
     if policy.risk_thresholds != DEFAULT_RISK_THRESHOLDS:
         message.risk_thresholds.extend(map(decimal_to_text, policy.risk_thresholds))
     return message
+
+
+def _related(policy: Policy, related: RelatedTables, message: policy_pb2.Policy) -> None:
+    message.ClearField("source")
+    people = policy_pb2.PeopleTable(
+        schema=policy.source.schema, table=policy.source.table, key=policy.person_column or ""
+    )
+    message.tables.people.CopyFrom(people)
+    for event in related.events:
+        message.tables.events.add(
+            name=event.name,
+            schema=event.table.schema,
+            table=event.table.table,
+            person=event.person,
+            orphans=enum_map(Orphans).to_proto(event.orphans),
+        )
+        for attribute in event.attributes:
+            message.attributes.add().CopyFrom(_attribute(attribute))
+            message.attributes[-1].table = event.name
+    message.tables.rows_limit = decimal_to_text(related.rows_limit) if related.rows_limit else ""
+    if related.most_rows_of_a_person is not None:
+        message.tables.most_rows_of_a_person = related.most_rows_of_a_person
+    if related.relative_time is not None:
+        to_message(related.relative_time, message.tables.relative_time)
 
 
 def _search(options: SearchOptions) -> policy_pb2.Search:
@@ -207,7 +237,7 @@ def _quality(model: QualityModel) -> policy_pb2.QualityModel:
 
 def _methods(policy: Policy, message: policy_pb2.Policy) -> None:
     for method in METHODS:
-        if method.asked(policy):
+        if method.asked(policy) and method is not RELATED_TABLES:
             written = getattr(message, method.field)
             written.SetInParent()
             write: Callable[[Any, Any], None] = _WRITE.get(method.field, to_message)

@@ -239,10 +239,14 @@ def test_every_table_and_hierarchy_that_a_policy_reads_is_named(channel: grpc.Ch
         population=policy_pb2.Population(table=table("people")),
         attributes=[policy_pb2.Attribute(column="age", hierarchy=hierarchy) for hierarchy in hierarchies],
         local_recoding=policy_pb2.LocalRecoding(classes_of="releases/3"),
+        tables=policy_pb2.RelatedTables(
+            people=policy_pb2.PeopleTable(schema="ward", table="residents", key="id"),
+            events=[policy_pb2.EventTable(name="seen", schema="ward", table="visits")],
+        ),
     )
     refused(partial(JobServiceStub(channel).SubmitJob, v1.SubmitJobRequest(policy=policy)))
     assert audit.entries[0].resources == (
-        *("main.patients", "main.released", "main.people", "releases/3"),
+        *("main.patients", "main.released", "main.people", "ward.residents", "ward.visits", "releases/3"),
         *("zips", "main.regions", "main.census"),
     )
 

@@ -13,6 +13,7 @@ from tableveil.policy.methods.full_domain import FULL_DOMAIN
 from tableveil.policy.methods.local_recoding import LOCAL_RECODING
 from tableveil.policy.methods.microaggregation import MICROAGGREGATION
 from tableveil.policy.methods.record_level import RECORD_LEVEL
+from tableveil.policy.methods.related_tables import RELATED_TABLES
 from tableveil.policy.methods.traits import SEARCH_OPTIONS, Analysis, HandedOn, MethodTraits, Recoded, ReleaseNumber
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ __all__ = [
 ]
 
 METHODS: tuple[MethodTraits[Any], ...] = (
+    RELATED_TABLES,
     DIFFERENTIAL_PRIVACY,
     LOCAL_RECODING,
     RECORD_LEVEL,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tableveil.errors import Fault
 from tableveil.hierarchy.definition import SafeHarborHierarchy
 from tableveil.policy.methods.traits import Analysis, MethodTraits
-from tableveil.policy.privacy import PRIVACY_FIELDS, Profitability, SafeHarbor
+from tableveil.policy.privacy import OF_EVENTS, PRIVACY_FIELDS, Profitability, SafeHarbor
 from tableveil.policy.quality import FIELDS, WITH_PARTS, LossModel, PublisherPayoutModel
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ AGGREGATED_COLUMNS = MethodTraits(
     called="aggregated columns",
     kind=NoneType,
     check=check_mixed,
-    models=tuple(kind for kind in PRIVACY_FIELDS if kind is not Profitability),
+    models=tuple(kind for kind in PRIVACY_FIELDS if kind not in (Profitability, *OF_EVENTS)),
     models_hint="It measures information loss by labels. no_attack looks at the sizes of classes only.",
     quality=tuple(kind for kind in FIELDS if kind is not PublisherPayoutModel),
     shows_suppressed_hint="Records set aside are in no class.",

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Generic, TypeVar
 
 from tableveil.errors import Fault
-from tableveil.policy.privacy import PRIVACY_FIELDS, PrivacyModel
+from tableveil.policy.privacy import OF_EVENTS, PRIVACY_FIELDS, PrivacyModel
 from tableveil.policy.quality import FIELDS, QualityModel
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class MethodTraits(Generic[Options]):
     check: Callable[[Policy, Options], Iterator[Fault]]
     warns: Callable[[Options], Iterator[str]] = lambda options: iter(())
     recoded: Recoded = Recoded.BY_VALUE
-    models: tuple[type[PrivacyModel], ...] = tuple(PRIVACY_FIELDS)
+    models: tuple[type[PrivacyModel], ...] = tuple(kind for kind in PRIVACY_FIELDS if kind not in OF_EVENTS)
     models_hint: str = ""
     quality: tuple[type[QualityModel], ...] = tuple(FIELDS)
     search: tuple[str, ...] = SEARCH_OPTIONS
