@@ -13,6 +13,7 @@ from tableveil.cli.serve import serve
 from tableveil.errors.codes import CODES, TOPICS
 from tableveil.server.methods import declared
 from tableveil.server.services import DESCRIPTORS
+from tests.reference import notebook
 from tests.reference.__main__ import main
 from tests.reference.raised import raised
 
@@ -31,6 +32,10 @@ def test_the_pages_are_up_to_date(tmp_path: Path) -> None:
     assert len(written) == 8
     stale = [name for name in written if (tmp_path / name).read_text(encoding="utf-8") != page(name)]
     assert not stale, "run `make reference`"
+
+
+def test_the_notebook_is_the_page() -> None:
+    assert notebook.NOTEBOOK.read_text(encoding="utf-8") == notebook.notebook(), "run `make reference`"
 
 
 def test_every_code_that_is_raised_is_explained_once() -> None:

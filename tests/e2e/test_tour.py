@@ -8,14 +8,12 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
 import pyarrow.parquet as pq
 import pytest
 
-from tableveil.client import Client
 from tests.e2e.forked import Command
 from tests.e2e.process import Serve, ServerProcess
 from tests.e2e.snippets import ROOT, Snippet, snippets
@@ -69,8 +67,8 @@ STAND_INS = {
     "tableveil sweep game.yaml --gains 0,100,300,1000,2000 --chart sweep.html": (
         "tableveil sweep game.yaml --gains 300,2000 --chart sweep.html"
     ),
-    "tableveil classify releases/5 --class diagnosis --html diagnosis.html": (
-        "tableveil classify releases/5 --class diagnosis --folds 2 --html diagnosis.html"
+    "tableveil classify releases/4 --class diagnosis --html diagnosis.html": (
+        "tableveil classify releases/4 --class diagnosis --folds 2 --html diagnosis.html"
     ),
 }
 """Quicker commands with an equal effect."""
@@ -91,7 +89,6 @@ EXIT_CODES = {
     "tableveil load january.csv visits": 2,
     "tableveil submit visits.yaml --release-name visits_february --wait": 2,
     "tableveil submit tableveil-demo/policy.yaml --wait": 6,
-    "tableveil check-policy stays.yaml": 2,
     "tableveil check-policy draft.yaml": 2,
     "tableveil submit strict.yaml --wait": 3,
 }
@@ -112,16 +109,13 @@ SHOWS_LESS = {
 NO_TOKEN = {"TABLEVEIL_TOKEN": ""}
 """Readers have the token of the demo's folder only."""
 
-USUAL_ADDRESS = "127.0.0.1:50651"
-
 
 class Reader:
-    """A reader who types the pages' commands, in one directory and one Python session."""
+    """A reader who types the pages' commands, in one directory."""
 
     def __init__(self, directory: Path, serve: Serve) -> None:
         self.directory = directory
         self.server: ServerProcess | None = None
-        self.names: dict[str, object] = {}
         self._serve = serve
 
     @property
@@ -135,9 +129,6 @@ class Reader:
         for snippet in snippets(page):
             if snippet.language == "console" and snippet.text not in ELSEWHERE:
                 self._type(snippet)
-            elif snippet.language == "python":
-                code = compile(snippet.text.replace(USUAL_ADDRESS, self.address), snippet.place, "exec")
-                exec(code, self.names)
 
     def run(self, command: str, exit_code: int = 0) -> str:
         """The output of a command; both streams, as a terminal shows them."""
@@ -176,16 +167,11 @@ class Reader:
 
 
 @pytest.fixture(scope="module")
-def reader(tmp_path_factory: pytest.TempPathFactory, serve_all_along: Serve) -> Iterator[Reader]:
+def reader(tmp_path_factory: pytest.TempPathFactory, serve_all_along: Serve) -> Reader:
     """A reader who is in a new directory."""
     directory = tmp_path_factory.mktemp("tour")
-    before = Path.cwd()
-    os.chdir(directory)
     (directory / "examples").symlink_to(ROOT / "examples")
-    with pytest.MonkeyPatch.context() as shell:
-        shell.setenv("TABLEVEIL_TOKEN", "")
-        yield Reader(directory, serve_all_along)
-    os.chdir(before)
+    return Reader(directory, serve_all_along)
 
 
 def test_all_pages_are_walked() -> None:
@@ -194,10 +180,12 @@ def test_all_pages_are_walked() -> None:
     assert {*STAND_INS, *ELSEWHERE, *EXIT_CODES, *AFTER_A_STOP, *SHOWS_LESS} <= texts
     pages = [path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")]
     with_some = {page for page in pages if {"console", "python", "sql"} & {found.language for found in snippets(page)}}
-    # These need root, Docker, Spark, or a head, or have a test of their own (`tests/service/jobs/test_labels.py`).
+    # These need root, Docker, Spark, or a head, or have a test of their own (`tests/service/jobs/test_labels.py`,
+    # `test_notebook.py`).
     elsewhere = {
         "docs/reference/audit.md",
         "docs/guides/analyst.md",
+        "docs/guides/python.md",
         "docs/explanations/scale.md",
     }
     assert with_some - {*PAGES} == elsewhere | {"docs/reference/statements.md"}
@@ -215,21 +203,18 @@ def test_the_readme_and_the_tour(reader: Reader) -> None:
     assert "10-anonymity" in said
     assert "optimal" in said
     listed = json.loads(reader.run("tableveil releases --json"))["releases"]
-    assert [release["name"] for release in listed] == ["releases/4", "releases/3", "releases/2", "releases/1"]
+    assert [release["name"] for release in listed] == ["releases/3", "releases/2", "releases/1"]
     with duckdb.connect(reader.directory / "planning.duckdb", read_only=True) as connection:
         exported = connection.table("discharges_planning").to_arrow_table()
     assert pq.read_table(reader.directory / "planning" / "discharges_planning.parquet").equals(exported)
-    # The policy under other names: with the levels of the first, and searched again.
-    assert reader.names["table"] == exported
-    with Client(reader.address) as client:
-        assert client.read_table("releases/3", "discharges_february").equals(exported)
+    # The policy under another name, with the levels of the first.
+    reader.run("tableveil export releases/3 --output february --format parquet")
+    assert pq.read_table(reader.directory / "february" / "discharges_february.parquet").equals(exported)
 
 
 @pytest.mark.parametrize("page", PAGES[2:-1])
 def test_a_page_that_goes_on(reader: Reader, page: str) -> None:
-    with Client(reader.address) as client:
-        reader.names["client"] = client
-        reader.read(page)
+    reader.read(page)
 
 
 def test_without_a_server(reader: Reader) -> None:

@@ -1,4 +1,7 @@
-"""Writes the generated pages of docs/reference: `python -m tests.reference [another folder]`, or `make reference`."""
+"""Writes what is generated: `python -m tests.reference [another folder for the pages]`, or `make reference`.
+
+These are pages of docs/reference, and the notebook of examples.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from pathlib import Path
 
 import reference
 
-from tests.reference import commands, configuration, errors, metrics, models, objects, rpcs
+from tests.reference import commands, configuration, errors, metrics, models, notebook, objects, rpcs
 
 TARGET = Path(__file__).parents[2] / "docs" / "reference"
 
@@ -32,3 +35,4 @@ def main(folder: Path) -> None:
 
 if __name__ == "__main__":
     main(Path(sys.argv[1]) if len(sys.argv) > 1 else TARGET)
+    notebook.NOTEBOOK.write_text(notebook.notebook(), encoding="utf-8")

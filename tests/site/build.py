@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 REPOSITORY = "https://github.com/tableveil/tableveil/blob/main/"
-GUIDES = ("steward", "analyst", "operator", "developer")
+GUIDES = ("steward", "python", "analyst", "operator", "developer")
 
 CONFIGURATION = """\
 [project]

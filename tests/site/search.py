@@ -47,6 +47,7 @@ TASKS: Mapping[str, str] = {
     "exit code 7": "reference/commands",
     "TARGET_EXISTS": "reference/errors",
     "client in node": "reference/grpc",
+    "data frame in a notebook": "guides/python",
     "verify the audit": "reference/audit",
     "prometheus": "reference/metrics",
     "concurrent jobs option": "reference/configuration",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -68,7 +69,7 @@ class Connection:
 
     def __init__(
         self,
-        address: str = DEFAULT_ADDRESS,
+        address: str | None = None,
         token: str | None = None,
         *,
         token_file: Path | None = None,
@@ -77,7 +78,9 @@ class Connection:
         client_certificate: Path | None = None,
         client_key: Path | None = None,
     ) -> None:
-        """Without a token, or a file that has one, it is found as `find_token` says.
+        """Without an address, the server is that of TABLEVEIL_SERVER, or of this machine at the usual port.
+
+        Without a token, or a file that has one, it is found as `find_token` says.
 
         With the authorities that certify the server, it speaks TLS; some servers need a certificate of the client. The
         files may be named by the environment, as `find_encryption` says.
@@ -86,6 +89,7 @@ class Connection:
             NotFoundError: there is no such file.
             InvalidError: what was found is no token, or a file for TLS cannot work.
         """
+        address = address or os.environ.get("TABLEVEIL_SERVER") or DEFAULT_ADDRESS
         self._address = address
         self._encryption = find_encryption(address, ca_certificate, client_certificate, client_key)
         self._closed = threading.Event()

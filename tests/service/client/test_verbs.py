@@ -9,7 +9,14 @@ import pytest
 from tableveil.client import Client, UnreachableError
 from tableveil.document import to_yaml
 from tableveil.errors import Fault, InvalidError, NotFoundError
-from tableveil.v1 import faults_pb2, hierarchy_service_pb2, job_service_pb2, release_service_pb2
+from tableveil.v1 import (
+    draft_service_pb2,
+    faults_pb2,
+    hierarchy_service_pb2,
+    job_service_pb2,
+    policy_pb2,
+    release_service_pb2,
+)
 from tests.service.client import samples
 from tests.service.client.fake_service import FakeService
 
@@ -180,6 +187,32 @@ def test_a_policy_is_submitted_from_its_file(client: Client, service: FakeServic
     file.write_text("sourc: patients", encoding="utf-8")
     with pytest.raises(InvalidError, match="sourc"):
         client.submit(file)
+
+
+def test_a_policy_is_checked_from_its_file(client: Client, service: FakeService, tmp_path: Path) -> None:
+    file = tmp_path / "policy.yaml"
+    file.write_text(to_yaml(samples.policy()))
+    assert client.check_policy(str(file)) == []
+    file.write_text("privacy_modles: []\n")
+    [fault] = client.check_policy(file)
+    assert "privacy_models" in f"{fault}"
+    with pytest.raises(InvalidError, match="privacy_models"):
+        client.submit(file)
+
+
+@pytest.mark.parametrize("text", ["SELECT * FROM visits", "FROM(visits)", "FROM\nvisits"])
+def test_a_draft_is_of_a_table_or_of_a_query(client: Client, service: FakeService, text: str) -> None:
+    client.draft_policy(text)
+    client.draft_policy("clinic.visits")
+    asked = draft_service_pb2.DraftPolicyRequest
+    table = policy_pb2.TableReference(schema="clinic", table="visits")
+    assert service.requests == [asked(source_query=text), asked(table=table)]
+
+
+def test_the_environment_names_the_server(service: FakeService, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TABLEVEIL_SERVER", service.address)
+    with Client() as client:
+        assert client.check_policy(samples.policy()) == []
 
 
 def test_a_closed_client_says_so(service: FakeService) -> None:

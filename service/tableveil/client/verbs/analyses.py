@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,7 +12,7 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from tableveil.client.listing import Listing
-from tableveil.client.names import resource_name
+from tableveil.client.names import resource_name, source_reference
 from tableveil.client.verbs.hierarchies import HierarchyVerbs
 from tableveil.v1 import draft_service_pb2, job_service_pb2, policy_pb2, risk_service_pb2
 from tableveil.v1.draft_service_pb2_grpc import DraftServiceStub
@@ -39,14 +40,15 @@ class AnalysisVerbs(HierarchyVerbs):
     ) -> draft_service_pb2.DraftPolicyResponse:
         """A guessed policy for a table, or for the rows of a SELECT, with a remark on each guess.
 
-        Nothing is stored. The columns `quasi_identifiers` get that role and a hierarchy, whatever is guessed of them,
-        and those of `sensitive` that role, with elements where cells seem to be lists.
+        Nothing is stored. A text with a blank or parenthesis is a SELECT, any other the name of a table. The columns
+        `quasi_identifiers` get that role and a hierarchy, whatever is guessed of them, and those of `sensitive` that
+        role, with elements where cells seem to be lists.
         """
         request = draft_service_pb2.DraftPolicyRequest(quasi_identifiers=quasi_identifiers, sensitive=sensitive)
-        if isinstance(source, str):
+        if isinstance(source, str) and re.search(r"[\s(]", source):
             request.source_query = source
         else:
-            request.table.CopyFrom(source)
+            request.table.CopyFrom(source_reference(source))
         return self._ask(self._drafts.DraftPolicy, request)
 
     def widen_policy(self, policy: policy_pb2.Policy) -> draft_service_pb2.WidenPolicyResponse:

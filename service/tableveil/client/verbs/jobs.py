@@ -32,19 +32,23 @@ class JobVerbs(ReleaseVerbs, PrivacyVerbs):
         super()._open_stubs()
         self._jobs = JobServiceStub(self._channel)
 
-    def check_policy(self, policy: policy_pb2.Policy, base_directory: Path = Path()) -> list[Fault]:
+    def check_policy(self, policy: policy_pb2.Policy | str | Path, base_directory: Path | None = None) -> list[Fault]:
         """The faults of `checked`: empty if a job can start."""
         return list(self.checked(policy, base_directory).faults)
 
-    def checked(self, policy: policy_pb2.Policy, base_directory: Path = Path()) -> Checked:
+    def checked(self, policy: policy_pb2.Policy | str | Path, base_directory: Path | None = None) -> Checked:
         """All faults of the policy that client and server can find, and the server's warnings.
 
         Args:
-            policy: The policy; its CSV hierarchies are stored on the server if it has no faults on the client.
-            base_directory: Where the paths of CSV hierarchies start.
+            policy: The policy, or a YAML or JSON file; its CSV hierarchies are stored on the server if it has no faults
+                on the client.
+            base_directory: Where the paths of CSV hierarchies start; by default at the file.
         """
         from tableveil.client.checking import judged_without_csv, without_csv
 
+        policy, base_directory, faults = _read(policy, base_directory)
+        if faults:
+            return Checked(tuple(faults))
         levels, faults = self._checked_here(policy, base_directory)
         if not faults:
             return self._check(self._store(policy, levels))
@@ -72,10 +76,9 @@ class JobVerbs(ReleaseVerbs, PrivacyVerbs):
         Raises:
             InvalidError: With all faults of the policy.
         """
-        if not isinstance(policy, policy_pb2.Policy):
-            file = Path(policy)
-            policy, base_directory = _loaded(file), base_directory or file.parent
-        base_directory = base_directory or Path()
+        policy, base_directory, faults = _read(policy, base_directory)
+        if faults:
+            raise InvalidError.about("POLICY_INVALID", "the policy is invalid", faults)
         levels, faults = self._checked_here(policy, base_directory)
         if faults:
             raise InvalidError.about(
@@ -229,11 +232,14 @@ class JobVerbs(ReleaseVerbs, PrivacyVerbs):
         return Checked(tuple(faults_from(answer.faults)), warnings)
 
 
-def _loaded(file: Path) -> policy_pb2.Policy:
-    """The policy of a file; raises `InvalidError` with all faults of the document."""
+def _read(
+    policy: policy_pb2.Policy | str | Path, base_directory: Path | None
+) -> tuple[policy_pb2.Policy, Path, list[Fault]]:
+    """The policy, where its paths start, and the faults of the document that it was read from."""
+    if isinstance(policy, policy_pb2.Policy):
+        return policy, base_directory or Path(), []
     from tableveil.document import load_policy
 
-    policy, faults = load_policy(file)
-    if faults:
-        raise InvalidError.about("POLICY_INVALID", "the policy is invalid", faults)
-    return policy
+    file = Path(policy)
+    read, faults = load_policy(file)
+    return read, base_directory or file.parent, faults
