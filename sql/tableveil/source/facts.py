@@ -79,10 +79,10 @@ def check_facts(
     if person is not None:
         present, estimate = row.pop(0), row.pop(0)
         if present < records:
-            faults.append(_no_person(person, records - present))
+            faults.append(_no_person(policy.person_field, person, records - present))
         else:
             people = _distinct(session, source, person, at_least=records, about=estimate)
-        faults += _signed_zeros(session, source, "person_column", person)
+        faults += _signed_zeros(session, source, policy.person_field, person)
     if policy.record_column:
         faults += _signed_zeros(session, source, "record_column", policy.record_column)
         faults += _check_records(session, source, policy.record_column, records)
@@ -111,6 +111,10 @@ def check_facts(
         return SourceFacts(records, (*faults, *numbering), warnings=tuple(warnings))
     if people == records:
         return SourceFacts(records, tuple(faults))
+    if policy.related is not None:
+        hint = "Make a table with one row of each person. Rows of what happened to them are an event table."
+        actual = f"{people:,} different values of {shortened(person)} in {records:,} rows"
+        return SourceFacts(records, (*faults, Fault(policy.person_field, actual, "one row for each person", hint)))
     faults += check_repeating(policy, people, records)
     if session.traits.collects:
         hint = "Make a table with one row of each person."
@@ -244,9 +248,9 @@ def estimated_values(session: WarehouseSession, source: Source, columns: Sequenc
     return dict(zip(columns, session.row(exp.select(*wanted).from_(source.table())), strict=True))
 
 
-def _no_person(person: str, rows: int) -> Fault:
+def _no_person(field: str, person: str, rows: int) -> Fault:
     return Fault(
-        "person_column",
+        field,
         f"{rows} rows without a person in {shortened(person)}",
         "a person in every row",
         "k counts people: rows without one cannot be counted.",
