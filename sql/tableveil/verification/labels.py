@@ -112,7 +112,7 @@ def _other_bounds(columns: Sequence[tuple[AttributePolicy, CompanionColumns]]) -
     """Whether the bounds of a label are other ones than it says."""
     stated = defaultdict[str, list[str]](list)
     for nr, (attribute, companion) in enumerate(columns):
-        type_, (low, high) = companion.type or _TYPES[0], _bounds(attribute, companion)
+        type_, (low, high) = companion.type or _TYPES[0], bounds_of(attribute, companion)
         stated[f"low_{type_} IS DISTINCT FROM ({low}) OR high_{type_} IS DISTINCT FROM ({high})"].append(str(nr))
     cases = [f"WHEN nr IN ({', '.join(numbers)}) THEN {other}" for other, numbers in stated.items()]
     return f"CASE {' '.join(cases)} END"
@@ -121,7 +121,7 @@ def _other_bounds(columns: Sequence[tuple[AttributePolicy, CompanionColumns]]) -
 # --- bounds ---------------------------------------------------------------------------------------------------------
 
 
-def _bounds(attribute: AttributePolicy, companion: CompanionColumns) -> tuple[str, str]:
+def bounds_of(attribute: AttributePolicy, companion: CompanionColumns) -> tuple[str, str]:
     """The bounds of `label` in SQL."""
     if companion.bounds is None:
         return "NULL", "NULL"

@@ -14,6 +14,7 @@ from tableveil.verification.judged import Judged
 from tableveil.verification.labels import check_label_columns
 from tableveil.verification.methods import check_method
 from tableveil.verification.new_keys import check_new_keys
+from tableveil.verification.related import check_related
 from tableveil.verification.safe_harbor import check_safe_harbor
 from tableveil.verification.spread import Spreads
 from tableveil.verification.text import SLACK, differing, folded, near, quoted
@@ -26,7 +27,8 @@ from tableveil.verification.written import Written
 def verify(session: WarehouseSession, policy: Policy, source_records: int, written: Written) -> None:
     """Raises `InternalError` with all faults of the written objects."""
     marker = "" if policy.suppressed_records is SuppressedRecords.DROP else policy.marker_column
-    roles = {attribute.column: attribute.role for attribute in policy.attributes}
+    # A fresh key of people with events has the name of theirs.
+    roles = {a.column: a.role for a in policy.attributes if not policy.related or a.column != policy.person_column}
     # Columns with labels come first: their positions are those of the labels.
     labelled = {attribute.column for attribute in policy.quasi_identifiers}
     quasi_identifiers = sorted(written.class_labels(policy), key=lambda name: name not in labelled)
@@ -232,5 +234,6 @@ _CHECKS: Mapping[JobPart, Callable[[Judged], list[str]]] = {
     JobPart.SUPPRESSED_BY: lambda of: check_told(of.session, of.policy, of.marker, of.written),
     JobPart.PEOPLE: lambda of: check_classes_of_people(of.session.embedded, of.policy, of.written),
     JobPart.TOGETHER: _of_earlier,
+    JobPart.RELATED: check_related,
 }
 """The checks of the parts that the policy names."""

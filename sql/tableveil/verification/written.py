@@ -93,6 +93,25 @@ class CompanionColumns:
 
 
 @dataclass(frozen=True, slots=True)
+class WrittenEvents:
+    """The event table `name` of related tables, written as `rows` from the table `source`.
+
+    `types` are the expected types of its columns, in order, the key's among them. `source_types` are those of the
+    source's columns; a date that becomes days since an anchor has the type of these days there. `labels` are its
+    quasi-identifiers' in policy order, `companions` the columns beside them, and `explained` is its table of labels.
+    """
+
+    name: str
+    source: Name
+    rows: Name
+    types: tuple[tuple[str, str], ...]
+    source_types: tuple[tuple[str, str], ...]
+    labels: tuple[Labels, ...]
+    companions: tuple[CompanionColumns, ...] = ()
+    explained: Name | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Written:
     """The objects to check.
 
@@ -108,7 +127,8 @@ class Written:
     `companions` are the columns beside labels, `explained` is the table of labels; `class_id` names the rows' class
     ids, if they have any. `person` is the source's column of people, if some of them have several records, and `record`
     that of records, if the policy names it. It was judged `together_with` the earlier releases of these numbers, and
-    the `sketch` will recognize its people. `estimated` are the tables of estimates, by all assumptions.
+    the `sketch` will recognize its people. `estimated` are the tables of estimates, by all assumptions. If its rows are
+    people with events, `events` has their tables in policy order, and `curve` is the table of what known rows tell.
     """
 
     release: int
@@ -138,6 +158,8 @@ class Written:
     together_with: tuple[int, ...] = ()
     sketch: Sketch | None = None
     estimated: tuple[Name, ...] = ()
+    events: tuple[WrittenEvents, ...] = ()
+    curve: Name | None = None
 
     def class_labels(self, policy: Policy) -> list[str]:
         """The quasi-identifiers of the policy, in the order of the rows' columns."""
