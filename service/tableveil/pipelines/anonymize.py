@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from tableveil.backend import WarehouseSession
-from tableveil.errors import Fault, InvalidError, depending_on, note
+from tableveil.errors import depending_on, note
 from tableveil.lifecycle import Evidence, PublicationTerms, check_admitted, check_guards, notes_of_numbers, publish
 from tableveil.pipelines.differential_privacy import DifferentialPrivacyMethod
 from tableveil.pipelines.full_domain import FullDomainMethod
@@ -17,6 +17,7 @@ from tableveil.pipelines.local_recoding.method import LocalRecodingMethod
 from tableveil.pipelines.microaggregation import MicroaggregationMethod
 from tableveil.pipelines.read import FoundHierarchies, check_request, read_dictionaries, resolve_fully
 from tableveil.pipelines.record_level import RecordLevelMethod
+from tableveil.pipelines.related_tables import RelatedTablesMethod
 from tableveil.pipelines.solution import Method
 from tableveil.pipelines.work import Work, fitting, policy_work
 from tableveil.policy import IfExists, JobPart, Policy, ReleaseGuards, TableReference, early_warnings, notes_of_next
@@ -26,6 +27,7 @@ from tableveil.policy.methods.full_domain import FULL_DOMAIN
 from tableveil.policy.methods.local_recoding import LOCAL_RECODING
 from tableveil.policy.methods.microaggregation import MICROAGGREGATION
 from tableveil.policy.methods.record_level import RECORD_LEVEL
+from tableveil.policy.methods.related_tables import RELATED_TABLES
 from tableveil.release import ReleasePlan
 from tableveil.source import Source, population_fingerprint
 from tableveil.state import schema_rules
@@ -41,6 +43,7 @@ _METHODS: Mapping[str, Method[Any]] = {
     LOCAL_RECODING.name: LocalRecodingMethod(),
     RECORD_LEVEL.name: RecordLevelMethod(),
     MICROAGGREGATION.name: MicroaggregationMethod(),
+    RELATED_TABLES.name: RelatedTablesMethod(),
 }
 
 
@@ -140,7 +143,4 @@ def release_work(policy: Policy, document: str, *, is_trial: bool = False) -> Wo
 
 def method_of(policy: Policy) -> Method[Any]:
     """The method that a policy asks for."""
-    if policy.related is not None and policy.method.name not in _METHODS:
-        actual, expected = "related tables, which this version only checks", "one table, as source"
-        raise InvalidError.about("POLICY_INVALID", "no such release", [Fault("tables", actual, expected)])
     return _METHODS[policy.method.name]

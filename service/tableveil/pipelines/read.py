@@ -358,18 +358,22 @@ def check_people(session: Session, policy: Policy, base: BaseHistogram) -> None:
 def hierarchies_of(session: WarehouseSession, policy: Policy, store_in: str | None = None) -> FoundHierarchies:
     """The hierarchies of all columns that have one; with a schema to `store_in`, new rows are stored there."""
     hierarchies, new = FoundHierarchies(), dict[str, NewHierarchy]()
-    for i, attribute in enumerate(policy.attributes):
-        definition = attribute.hierarchy
-        if isinstance(definition, ListedHierarchy):
-            name = f"{policy.source.table or 'source_query'}.{attribute.column}"
-            levels, reference, faults = listed_levels(session, definition, f"attributes[{i}].hierarchy", name)
-            hierarchies.faults.extend(faults)
-            if levels is not None:
-                hierarchies.found[attribute.column] = (levels, reference)
-                if store_in is not None and not isinstance(definition, StoredLevels):
-                    new[attribute.column] = new_hierarchy(session, definition, levels, name, store_in)
-        elif definition is not None:
-            hierarchies.found[attribute.column] = (definition, str(definition))
+    tables = [(policy.source.table or "source_query", policy.attributes, "", 0)]
+    for event in () if policy.related is None else policy.related.events:
+        tables.append((event.table.table, event.attributes, event.qualified(""), event.first))
+    for table_name, attributes, prefix, first in tables:
+        for i, attribute in enumerate(attributes, first):
+            definition, column = attribute.hierarchy, f"{prefix}{attribute.column}"
+            if isinstance(definition, ListedHierarchy):
+                name = f"{table_name}.{attribute.column}"
+                levels, reference, faults = listed_levels(session, definition, f"attributes[{i}].hierarchy", name)
+                hierarchies.faults.extend(faults)
+                if levels is not None:
+                    hierarchies.found[column] = (levels, reference)
+                    if store_in is not None and not isinstance(definition, StoredLevels):
+                        new[column] = new_hierarchy(session, definition, levels, name, store_in)
+            elif definition is not None:
+                hierarchies.found[column] = (definition, str(definition))
     stored = create_all(session.ledger, [*new.values()]) if new else []
     for column, version in zip(new, stored, strict=True):
         hierarchies.found[column] = (hierarchies.found[column][0], version.reference)

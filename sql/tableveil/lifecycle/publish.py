@@ -118,6 +118,8 @@ def _planned(
         check_spreads_collectible(session, plan)
     try:
         plan.recoding.stage(session, plan)
+        if plan.related is not None:
+            plan.related.stage(session.embedded)
         measured = check_exposure(session, plan)
     except InternalError:
         # A table or column that went meanwhile is a change of the source, not a defect.

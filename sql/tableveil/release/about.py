@@ -92,6 +92,7 @@ def write_about(
         ("records", str(plan.kept_records)),
         ("suppressed_records", str(plan.suppressed_records)),
         *(told_suppressed(session.embedded, plan) if JobPart.SUPPRESSED_BY in plan.policy.parts else ()),
+        *(plan.related.told() if plan.related is not None else ()),
         ("classes", str(classes)),
         *([("people", "several records each: class sizes and risks count records")] if plan.repeating else ()),
         *((plan.policy.method.field, promise) for promise in promised),
@@ -175,6 +176,10 @@ def _meanings(plan: ReleasePlan) -> Iterator[_Meaning]:
     roles = {attribute.column: attribute.role for attribute in plan.policy.attributes}
     companions = {columns.name: columns for columns in plan.label_columns}
     for released in plan.columns():
+        if released.name == plan.key:
+            words = "The random key of a person, fresh in this release: it joins the release's tables, and no others."
+            yield _Meaning(released.name, released.type, "KEY", words)
+            continue
         meaning = _released(plan, released, roles[released.name])
         if released.name not in companions:
             yield meaning

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -17,13 +18,17 @@ from tableveil.release.columns import LabelledColumn
 from tableveil.release.distributions import stage_labels, write_distribution
 from tableveil.release.estimated_matches import EstimatedMatches, MatchedEstimates
 from tableveil.release.estimates import EstimatedColumn, EstimatedTables
+from tableveil.release.known_rows import write_known_rows
 from tableveil.release.label_columns import CLASS_ID, LabelColumns
 from tableveil.release.plan import ReleasePlan
 from tableveil.risk import ClassSizes, ProsecutorRisk, prosecutor_risk
 from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state.release_objects import ObjectKind, ReleaseObject
 from tableveil.state.seen import PUBLIC
-from tableveil.verification.written import CompanionColumns, Labels, Written, WrittenAggregate
+from tableveil.verification.written import CompanionColumns, Labels, Written, WrittenAggregate, WrittenEvents
+
+if TYPE_CHECKING:
+    from tableveil.release.related import RelatedRelease
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +58,7 @@ def write_objects(
         write.write_rows(session, plan, snapshot(number))
         write.write_view(session.embedded, rows, snapshot(number))
     else:
-        write.write_rows(session, plan, rows)
+        write.write_rows(session, plan.of_rows, rows)
     write.write_classes(session, plan, rows, classes)
     sizes = write.class_sizes(session, plan, classes)
     risk = prosecutor_risk(sizes, plan.policy.risk_thresholds)
@@ -72,8 +77,27 @@ def write_objects(
     if target.label_columns:
         labelled, explanations, matches = _write_explanations(session, plan, number, risk.classes, known_as or target)
         objects += explanations
+    if plan.related is not None:
+        objects += _write_events(session, plan, plan.related)
     distinct = write.distinct_labels(session, plan, classes, labelled)
     return WrittenObjects(tuple(objects), sizes, risk, distinct, matches)
+
+
+def _write_events(session: WarehouseSession, plan: ReleasePlan, related: RelatedRelease) -> Iterator[ReleaseObject]:
+    """Writes the tables of events, and what they tell to somebody who knows some of a person's rows."""
+    target = plan.policy.release
+    for events in related.events:
+        own, name = events.plan, target.event_name(events.name)
+        write.write_rows(session, own, public(plan, name))
+        yield ReleaseObject(name, ObjectKind.EVENTS, own.kept_records)
+        if target.label_columns:
+            columns_name, labels_name = target.event_columns_name(events.name), target.event_labels_name(events.name)
+            columns = about.write_columns(session, own, public(plan, columns_name))
+            yield ReleaseObject(columns_name, ObjectKind.EVENT_COLUMNS, columns)
+            labelled = labels.write_labels(session, own, public(plan, labels_name))
+            yield ReleaseObject(labels_name, ObjectKind.EVENT_LABELS, sum(labelled.values()))
+    rows = write_known_rows(session.embedded, plan, related, public(plan, target.known_rows_name))
+    yield ReleaseObject(target.known_rows_name, ObjectKind.KNOWN_ROWS, rows)
 
 
 def write_distributions(session: Session, plan: ReleasePlan, number: int) -> None:
@@ -92,7 +116,7 @@ def _write_explanations(
     target = plan.policy.release
     labelled = labels.write_labels(session, plan, public(plan, target.labels_name))
     estimated, matches = _write_estimates(session.embedded, plan, number) if target.estimates else ([], None)
-    columns = about.write_columns(session, plan, public(plan, target.columns_name), estimated)
+    columns = about.write_columns(session, plan.of_rows, public(plan, target.columns_name), estimated)
     about_rows = about.write_about(session, plan, number, classes, known_as, public(plan, target.about_name))
     if session.traits.comments:
         about.comment(session.embedded, plan, known_as, estimated)
@@ -149,7 +173,7 @@ def written_objects(session: WarehouseSession, plan: ReleasePlan, number: int) -
         risk=(catalog, schema, target.risk_name),
         risk_histogram=(catalog, schema, target.risk_histogram_name),
         kept=plan.kept_records,
-        types=tuple(plan.types()),
+        types=tuple(plan.of_rows.types()),
         source_types=tuple((column.name, column.type) for column in plan.source.columns),
         labels=tuple(_labels(session, plan, released, number) for released in plan.generalized()),
         sensitive=tuple(
@@ -170,7 +194,28 @@ def written_objects(session: WarehouseSession, plan: ReleasePlan, number: int) -
         estimated=tuple(
             (catalog, schema, name) for name in (target.estimated_name, *target.spread_names) if target.estimates
         ),
+        events=tuple(_written_events(session, plan, number)),
+        curve=(catalog, schema, target.known_rows_name) if plan.related is not None else None,
     )
+
+
+def _written_events(session: WarehouseSession, plan: ReleasePlan, number: int) -> Iterator[WrittenEvents]:
+    target, catalog = plan.policy.release, plan.source.reference.catalog
+    events = () if plan.related is None else plan.related.events
+    for each, source in zip(events, plan.source.related, strict=True):
+        own, days = each.plan, each.staged.days
+        generalized = sorted(own.generalized(), key=lambda released: own.dictionaries.index(released.dictionary))
+        explained = (catalog, target.schema, target.event_labels_name(each.name)) if target.label_columns else None
+        yield WrittenEvents(
+            name=each.name,
+            source=(source.reference.catalog, source.reference.schema, source.reference.table),
+            rows=(catalog, target.schema, target.event_name(each.name)),
+            types=tuple(own.types()),
+            source_types=tuple((c.name, "INTEGER" if c.name in days else c.type) for c in source.columns),
+            labels=tuple(_labels(session, own, released, number) for released in generalized),
+            companions=tuple(map(_companions, own.label_columns)),
+            explained=explained,
+        )
 
 
 def _aggregate(session: Session, dictionary: AggregatedDictionary) -> WrittenAggregate:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from tableveil.policy import Policy, Role, SensitiveModel, SuppressedRecords
 from tableveil.release.columns import AggregateColumn, LabelledColumn, RecognizingColumn, ReleasedColumn
 from tableveil.release.label_columns import CLASS_ID, LabelColumns, label_columns
 from tableveil.source import Source
+
+if TYPE_CHECKING:
+    from tableveil.release.related import RelatedRelease
 
 Codes = NDArray[np.int32]
 
@@ -117,7 +120,8 @@ class ReleasePlan:
 
     `recoding` says what `classes` are, and `kept` per class whether it is released; `records` counts the source.
     `sensitive` are the sensitive columns. `people` are numbered if some have several records. With `earlier` releases,
-    `classes` are joint classes.
+    `classes` are joint classes. With `related` tables, their plans and the people's own write the rows: in these, the
+    column `key` has a fresh key.
     """
 
     policy: Policy
@@ -130,11 +134,18 @@ class ReleasePlan:
     sensitive: tuple[SensitiveDictionary, ...] = ()
     people: PeopleDictionary | None = None
     earlier: Earlier | None = None
+    related: RelatedRelease | None = None
+    key: str = ""
 
     @property
     def transformation(self) -> Transformation:
         """Per generalized quasi-identifier its level; where records have several, the highest of a released one."""
         return self.recoding.transformation
+
+    @property
+    def of_rows(self) -> ReleasePlan:
+        """The plan by which the rows are written: with their keys, if other tables are joined by these."""
+        return self if self.related is None else self.related.people
 
     @property
     def repeating(self) -> bool:

@@ -71,7 +71,12 @@ def full_fingerprint(
 
 
 def population_fingerprint(session: WarehouseSession, source: Source, key: bytes) -> str:
-    """The fingerprint of the population's rows, on which a release depends, too; empty without a population."""
+    """The fingerprint of other rows, on which a release depends, too: of the population, or of related tables.
+
+    It is empty without these.
+    """
+    if source.related:
+        return ",".join(fingerprint(session, each, key) for each in source.related)
     population = source.population
     if population is None:
         return ""

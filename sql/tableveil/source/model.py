@@ -103,7 +103,8 @@ class Source:
     A query has no name: its `reference` has only the database. Its rows exist after its fingerprint was computed. If
     the policy names a `subset` column, the source's records are the rows where it is true; if it is a release with a
     `marker` column, those where that is false. Records with a NULL in a `complete` column are set aside. Code that
-    reads `table` sees no other records. If rows were `drawn`, all code sees these in place of the table's.
+    reads `table` sees no other records. If rows were `drawn`, all code sees these in place of the table's; if they are
+    `staged`, those of this temporary table. The people of the records have the events of the `related` tables.
     """
 
     reference: TableReference
@@ -114,18 +115,23 @@ class Source:
     complete: tuple[str, ...] = ()
     query: SourceQuery | None = None
     drawn: Drawn | None = None
+    staged: str = ""
+    related: tuple[Source, ...] = ()
 
     @property
     def rows(self) -> TableReference:
         """The table that has the rows."""
         if self.drawn is not None:
             return DRAWN
+        if self.staged:
+            return TableReference("temp", "main", self.staged)
         return self.reference if self.query is None else SNAPSHOT
 
     @property
     def tables(self) -> tuple[TableReference, ...]:
         """The tables of the database that are read."""
-        return (self.reference,) if self.query is None else self.query.tables
+        own = (self.reference,) if self.query is None else self.query.tables
+        return (*own, *(table for source in self.related for table in source.tables))
 
     @property
     def shown(self) -> str:

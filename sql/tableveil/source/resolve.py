@@ -11,6 +11,7 @@ from tableveil.policy import AttributePolicy, JobPart, Policy, Role, TableRefere
 from tableveil.source.model import Column, Source
 from tableveil.source.population import check_subset, resolve_population
 from tableveil.source.query import query_columns, resolve_query
+from tableveil.source.related import resolve_related
 from tableveil.source.tables import columns_of, find_table, shown_type
 
 _SCALAR = "a scalar type other than INTERVAL, and text without a collation"
@@ -27,7 +28,8 @@ def resolve_source(session: WarehouseSession, policy: Policy) -> tuple[Source | 
     if policy.bound_loads and not (policy.source.table or policy.source_query):
         field, number = policy.bound_loads[0]
         return None, policy, [Fault(field, f"loads/{number}", "a load of a table that is yours")]
-    source, columns, faults = find_source(session, policy.source, policy.source_query, "source")
+    field = "source" if policy.related is None else "tables.people"
+    source, columns, faults = find_source(session, policy.source, policy.source_query, field)
     if source is None:
         return None, policy, faults
     names = [source_column.name if isinstance(source_column, Column) else source_column[0] for source_column in columns]
@@ -59,6 +61,9 @@ def resolve_source(session: WarehouseSession, policy: Policy) -> tuple[Source | 
         source, faults = replace(source, population=population), [*faults, *unfit]
     attributes, missing = _with_default_role(policy, names, source.subset)
     policy = replace(policy, attributes=attributes)
+    if policy.related is not None:
+        source, policy, unfit = resolve_related(session, source, policy, policy.related)
+        missing += unfit
     # Only now every column has its role.
     faults += session.unsupported(policy)
     if not missing and JobPart.CLASSIFICATION in policy.parts:

@@ -16,6 +16,7 @@ from tableveil.policy import (
     JobPart,
     KAnonymity,
     KMap,
+    KnownFacts,
     NoAttack,
     Policy,
     PopulationUniqueness,
@@ -24,6 +25,7 @@ from tableveil.policy import (
     SafeHarbor,
     SampleUniqueness,
     SensitiveModel,
+    SensitiveShare,
 )
 from tableveil.risk import ClassSizes, population_uniqueness
 from tableveil.verification.game import check_game, needs_people
@@ -39,7 +41,7 @@ def check_people(
 
     With `own_levels`, it needs the tables of `read_own_levels`. It leaves the table of `count_owners`.
     """
-    others = SensitiveModel | Profitability | NoAttack | SafeHarbor
+    others = SensitiveModel | Profitability | NoAttack | SafeHarbor | KnownFacts | SensitiveShare
     models = [model for model in policy.privacy_models if not isinstance(model, others)]
     counted = counts_people(policy)
     if counted and own_levels:

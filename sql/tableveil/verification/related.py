@@ -24,7 +24,7 @@ def check_related(judged: Judged) -> list[str]:
     """Faults of a release of people and their events, beside those of the people's table alone."""
     session, written, related = judged.session.embedded, judged.written, judged.policy.related
     assert related is not None, "the events are those of related tables"
-    problems = _check_columns(session, related, written)
+    problems = _check_columns(session, related, written, _key(judged.policy))
     if not problems:
         _stage_written(session, judged)
         problems = _check_keys(session, judged)
@@ -47,12 +47,13 @@ def _event(related: RelatedTables, events: WrittenEvents) -> EventTable:
     return next(event for event in related.events if event.name == events.name)
 
 
-def _check_columns(session: Session, related: RelatedTables, written: Written) -> list[str]:
+def _check_columns(session: Session, related: RelatedTables, written: Written, key: str) -> list[str]:
     problems = []
     if [event.name for event in related.events] != [events.name for events in written.events]:
         problems.append("other tables of events were written than the policy has")
     for events in written.events:
-        released = {name for name, _ in events.types}
+        # The fresh key may have the name of the source's one.
+        released = {name for name, _ in events.types} - {key}
         if tuple(session.described(f"SELECT * FROM {quoted(*events.rows)}")) != events.types:
             problems.append("a table of events has other columns than expected")
         if any(a.role is Role.IDENTIFYING and a.column in released for a in _event(related, events).attributes):

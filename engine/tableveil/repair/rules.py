@@ -1,0 +1,175 @@
+"""Removes rows of people until nobody who knows one or two rows finds fewer than k people of a class.
+
+A set of at most m labels, equal ones counted, has the people of a class with these rows: none, or at least k. Rules:
+all rows of a label that fewer than k people have go. Of two labels that fewer than k people have together, each of
+these people loses one: the label with the most such pairs per row goes first, since that leaves the most rows. What
+turns out to be safe at the end is given back. Classes have nothing to do with each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.repair.facts import Ints, RowFacts, supports
+
+MOST_PAIRS = 4_000_000
+"""Classes are repaired together up to so many pairs of labels of a person."""
+
+GIVEN_BACK = 20
+"""The most rounds in which removed labels are given back."""
+
+
+def repaired(facts: RowFacts, class_of: Ints, k: int, m: int, *, giving: bool = True) -> Ints:
+    """How many rows of each fact are left; `class_of` has the class of each person, and -1 for none, who lose all.
+
+    Without `giving`, nothing that was removed is given back.
+    """
+    kept = np.zeros(len(facts), np.int32)
+    classes = class_of[facts.people]
+    inside = np.flatnonzero(classes >= 0)
+    if not len(inside):
+        return kept
+    number = int(facts.labels.max()) + 1
+    numbers, most = supports(classes[inside].astype(np.int64) * number + facts.labels[inside])
+    inside = inside[np.bincount(numbers, minlength=most)[numbers] >= k]
+    kept[inside] = facts.counts[inside]
+    if m == 1:
+        return kept
+    for batch in _batches(inside, facts.people, classes):
+        kept[batch] = _Pairs(facts, batch, classes[batch], k).repaired(giving=giving)
+    return kept
+
+
+def pairs_of(people: Ints) -> NDArray[np.int64]:
+    """The number of pairs that the facts of each entry's person make with those before it; sorted by person."""
+    starts = np.flatnonzero(np.concatenate([[True], people[1:] != people[:-1]]))
+    return np.arange(len(people)) - np.repeat(starts, np.diff(np.append(starts, len(people))))
+
+
+def _batches(inside: NDArray[np.intp], people: Ints, classes: Ints) -> Iterator[NDArray[np.intp]]:
+    """The positions of the facts of some whole classes, people together."""
+    if not len(inside):
+        return
+    order = inside[np.argsort(classes[inside], kind="stable")]
+    of = classes[order]
+    ends = np.append(np.flatnonzero(of[1:] != of[:-1]) + 1, len(of))
+    pairs = np.cumsum(pairs_of(people[order]))[ends - 1]
+    begin, before = 0, 0
+    for end, after in zip(ends.tolist(), np.append(pairs[1:], pairs[-1]).tolist(), strict=True):
+        # The next class would be too many.
+        if after - before > MOST_PAIRS or end == len(order):
+            yield order[begin:end]
+            begin, before = end, int(pairs[np.searchsorted(ends, end)])
+
+
+class _Pairs:
+    """The pairs of labels of people in some classes, and what is left of them."""
+
+    def __init__(self, facts: RowFacts, batch: NDArray[np.intp], classes: Ints, k: int) -> None:
+        self._k = k
+        self._people = people = facts.people[batch]
+        self._counts = facts.counts[batch]
+        self._kept = self._counts.copy()
+        labels = facts.labels[batch]
+        first = np.concatenate([[True], people[1:] != people[:-1]])
+        self._starts = np.flatnonzero(first)
+        self._sizes = np.diff(np.append(self._starts, len(people)))
+        # Labels of a class are numbered anew, so that pairs of them have small numbers.
+        single = classes.astype(np.int64) * (int(labels.max()) + 1) + labels
+        found, self._single = np.unique(single, return_inverse=True)
+        of_class = np.empty(len(found), np.int64)
+        of_class[self._single] = classes
+        begins = np.flatnonzero(np.concatenate([[True], of_class[1:] != of_class[:-1]]))
+        lengths = np.diff(np.append(begins, len(found)))
+        place = np.repeat(begins, lengths)
+        square = np.repeat(np.concatenate([[0], np.cumsum(lengths**2)[:-1]]), lengths)
+        width = np.repeat(lengths, lengths)
+        self._labels = len(found)
+        one, two = _combinations(self._starts, self._sizes)
+        twice = np.flatnonzero(self._counts >= 2).astype(np.int32)
+        self._one, self._two = np.concatenate([one, twice]), np.concatenate([two, twice])
+        a, b = self._single[self._one], self._single[self._two]
+        self._pair, self._numbers = supports(square[a] + (a - place[a]) * width[a] + (b - place[b]))
+        self._alive = np.ones(len(people), np.bool_)
+
+    def repaired(self, *, giving: bool) -> Ints:
+        """How many rows of each fact are left."""
+        live = np.arange(len(self._pair))
+        while True:
+            self._remove_rare()
+            live = live[self._alive[self._one[live]] & self._alive[self._two[live]]]
+            # A fact of which one row is left is no pair with itself any more.
+            live = live[(self._one[live] != self._two[live]) | (self._kept[self._one[live]] > 1)]
+            counts = np.bincount(self._pair[live], minlength=self._numbers)
+            bad = live[counts[self._pair[live]] < self._k]
+            if not len(bad):
+                break
+            same = self._one[bad] == self._two[bad]
+            self._kept[self._one[bad[same]]] = 1
+            self._cover(bad[~same])
+        if giving:
+            self._give_back()
+        return np.where(self._alive, self._kept, 0).astype(np.int32)
+
+    def _remove_rare(self) -> None:
+        """Removes the labels that fewer than k people of a class have left."""
+        counts = np.bincount(self._single[self._alive], minlength=self._labels)
+        self._alive &= counts[self._single] >= self._k
+
+    def _cover(self, bad: NDArray[np.intp]) -> None:
+        """Removes one fact of each bad pair: they stay bad, whatever else is removed."""
+        one, two = self._one[bad], self._two[bad]
+        while len(one):
+            facts, places = np.unique(np.concatenate([one, two]), return_inverse=True)
+            score = np.bincount(places) / self._kept[facts]
+            people = self._people[facts]
+            begins = np.flatnonzero(np.concatenate([[True], people[1:] != people[:-1]]))
+            best = np.maximum.reduceat(score, begins)
+            lengths = np.diff(np.append(begins, len(facts)))
+            chosen = np.flatnonzero(score == np.repeat(best, lengths))
+            owner = np.repeat(np.arange(len(begins)), lengths)[chosen]
+            first = np.concatenate([[True], owner[1:] != owner[:-1]])
+            self._alive[facts[chosen[first]]] = False
+            left = self._alive[one] & self._alive[two]
+            one, two = one[left], two[left]
+
+    def _give_back(self) -> None:
+        """Gives labels back that enough others have, alone and with each label that the person has left."""
+        different = self._one != self._two
+        for _ in range(GIVEN_BACK):
+            alive_one, alive_two = self._alive[self._one], self._alive[self._two]
+            both = alive_one & alive_two & (different | (self._kept[self._one] > 1))
+            counts = np.bincount(self._pair[both], minlength=self._numbers)
+            singles = np.bincount(self._single[self._alive], minlength=self._labels)
+            may = ~self._alive & (singles[self._single] >= self._k - 1)
+            half = np.flatnonzero((alive_one != alive_two) & different)
+            half = half[counts[self._pair[half]] < self._k - 1]
+            may[np.where(self._alive[self._one[half]], self._two[half], self._one[half])] = False
+            found = np.flatnonzero(may)
+            if not len(found):
+                break
+            # One of a person at a time: two that come back are a pair, too.
+            order = found[np.lexsort((-self._counts[found], self._people[found]))]
+            people = self._people[order]
+            first = np.concatenate([[True], people[1:] != people[:-1]])
+            self._kept[order[first]] = 1
+            self._alive[order[first]] = True
+        own = np.flatnonzero(~different)
+        two_rows = self._alive[self._one[own]] & (self._kept[self._one[own]] > 1)
+        counts = np.bincount(self._pair[own[two_rows]], minlength=self._numbers)
+        back = own[self._alive[self._one[own]] & (counts[self._pair[own]] >= self._k - 1)]
+        self._kept[self._one[back]] = self._counts[self._one[back]]
+
+
+def _combinations(starts: NDArray[np.intp], sizes: NDArray[np.intp]) -> tuple[Ints, Ints]:
+    """All pairs of positions within runs."""
+    one, two = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
+    for size in np.unique(sizes).tolist():
+        begins = starts[sizes == size].astype(np.int32)
+        a, b = np.triu_indices(size, 1)
+        one.append((begins[:, None] + a.astype(np.int32)).ravel())
+        two.append((begins[:, None] + b.astype(np.int32)).ravel())
+    return np.concatenate(one), np.concatenate(two)
