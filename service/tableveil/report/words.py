@@ -68,8 +68,8 @@ PROMISES = {
     "profitability": "No released record costs the publisher more than it gains.",
     "no_attack": "No attack on a released record pays for the adversary that the policy describes.",
     "known_facts": (
-        "Whatever {m} facts about rows of a person's events somebody knows, no key or at least k keys of the class have "
-        "such rows."
+        "Whatever {m} facts about rows of a person's events somebody knows, no key or at least k keys of the class "
+        "have such rows."
     ),
     "sensitive_share": (
         "At most one in {l} of the people of a class who have the known rows has a sensitive value of {column}."

@@ -52,7 +52,7 @@ def check_read(session: WarehouseSession, policy: Policy, source: Source, mark: 
     Raises:
         InvalidError: the records were released before, and there is no reason.
     """
-    return check_ledger(session, policy, source, mark)
+    return check_ledger(session, policy, source, mark, reading=True)
 
 
 def check_unchanged(

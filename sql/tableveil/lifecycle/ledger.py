@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from tableveil.backend import Session, WarehouseSession
 from tableveil.errors import InvalidError, depending_on, note, shortened
 from tableveil.lifecycle.recurrence import Resemblance, numbered_alike, numbering, recurring
+from tableveil.lifecycle.related_again import check_related_again
 from tableveil.lifecycle.repeat_hint import repeat_hint
 from tableveil.policy import Policy, TableReference
 from tableveil.policy.reason import says_something
@@ -27,7 +28,12 @@ _MOST_REASONS = 3
 
 
 def check_ledger(
-    session: WarehouseSession, policy: Policy, source: Source, fingerprint: Fingerprint | None
+    session: WarehouseSession,
+    policy: Policy,
+    source: Source,
+    fingerprint: Fingerprint | None,
+    *,
+    reading: bool = False,
 ) -> tuple[int, ...]:
     """The releases, ascending, that the policy judges this one together with.
 
@@ -40,7 +46,8 @@ def check_ledger(
     They were released before if one of the tables was, or equal rows, or if rows or the values of columns equal those
     of an earlier source too often for an accident. Without a fingerprint only tables are compared. Where the ledger
     went back in time nobody knows, so that the first release of each source needs a reason then. The readers of a
-    target need one as well if such a release was published there.
+    target need one as well if such a release was published there. A reason alone admits no second release of related
+    tables, except for a job that is `reading`: trials and rehearsals are read by a reason of their own.
     """
     reasoned, target = says_something(policy.repeat_reason), policy.release
     if target.suppressed_by and fingerprint is not None:
@@ -50,6 +57,7 @@ def check_ledger(
         not judged
         and reasoned
         and not policy.other_people
+        and (policy.related is None or reading)
         and (not target.publish or says_something(target.publish_repeat_reason))
     ):
         return ()
@@ -61,6 +69,8 @@ def check_ledger(
     same_people = people.releases
     together = sorted(target.together_with or same_people) if judged else []
     with depending_on(same_people):
+        if not (reasoned and reading):
+            check_related_again(session, policy, same_people)
         if not reasoned:
             asked = same_people.difference(together)
             _check_unreleased(session, policy, source, people, asked, rows=fingerprint is not None)

@@ -15,6 +15,7 @@ from tableveil.backend import WarehouseSession, column, table
 from tableveil.errors import must_decide, shortened
 from tableveil.lifecycle.joined import MOST_COLUMNS, Joined, Shown, join_columns, joined, renamed, stage_rows
 from tableveil.lifecycle.ledger import named, repeated_releases
+from tableveil.lifecycle.related_again import relinked, stage_keys, told
 from tableveil.lifecycle.standing import place_of
 from tableveil.lifecycle.target import objects_called
 from tableveil.policy import Policy, ReleaseKind, SuppressedRecords
@@ -51,12 +52,13 @@ class Staged:
 class Repeated:
     """The earlier `releases` of the same people that a reason admits; the rows of some are `staged` to be joined.
 
-    `unjoined` releases stand, but their rows are too many to collect, or not where the new ones are, or `MOST_JOINED`
-    later releases stand, too.
+    `keyed` is one of related tables, with its policy: what its keys have is staged. `unjoined` releases stand, but
+    their rows are too many to collect, or not where the new ones are, or `MOST_JOINED` later releases stand, too.
     """
 
     releases: tuple[int, ...] = ()
     staged: tuple[Staged, ...] = ()
+    keyed: tuple[int, Policy] | None = None
     unjoined: tuple[int, ...] = ()
 
 
@@ -105,10 +107,16 @@ def stage_repeated(
     numbers = repeated_by_reason(session, new.policy, new.source, fingerprint, new.together_with)
     staged: list[Staged] = []
     unjoined: list[int] = []
+    keyed: tuple[int, Policy] | None = None
     there = [one.number for one in STANDING.found(session.ledger, numbers).values() if one.current or one.waits]
     # Nobody fills the ten with releases that tell nothing by columns: these are not among them.
     for number, release in sorted(RELEASES.found(session.ledger, there).items(), reverse=True):
-        earlier = None if policy_of is None else standing(session, release, policy_of(release.policy))
+        policy = None if policy_of is None else policy_of(release.policy)
+        earlier = None if policy is None else standing(session, release, policy)
+        if new.policy.related is not None and policy is not None and policy.related is not None and keyed is None:
+            rows = None if earlier is None else earlier.rows
+            if isinstance(rows, exp.Table) and stage_keys(session.embedded, rows, policy, new.policy):
+                keyed = number, policy
         by = join_columns(earlier, new.shown) if earlier is not None else []
         others = _unlike(earlier, new.shown) if earlier is not None and _unlike(new.shown, earlier) else []
         # A release joins by name or, perhaps, by columns of other names: neither kind takes the place of the other.
@@ -119,7 +127,7 @@ def stage_repeated(
         elif by or others:
             stage_rows(session, _staged(number), earlier, [*by, *((other, "VARCHAR") for other in others)])
             staged.append(Staged(number, tuple(by), tuple(others)))
-    return Repeated(tuple(numbers), tuple(reversed(staged)), tuple(sorted(unjoined)))
+    return Repeated(tuple(numbers), tuple(reversed(staged)), keyed, tuple(sorted(unjoined)))
 
 
 def repeated_by_reason(
@@ -145,6 +153,7 @@ def joint_findings(session: WarehouseSession, new: RepeatingRelease, repeated: R
     joint_classes = [
         *_by_labels(session, new, repeated.releases, number, k),
         *_by_columns(session, new.shown, repeated, k),
+        *_by_keys(session, new, repeated),
     ]
     return JointFindings(
         guarantees=tuple(one for each in joint_classes for one in each.guarantees),
@@ -205,6 +214,15 @@ def _by_columns(session: WarehouseSession, new: Shown, repeated: Repeated, k: in
         joint = joined(session.embedded, _staged(earlier.release), _NEW, names, k) if names else None
         if joint is not None:
             yield _of_join(earlier.release, joint, k)
+
+
+def _by_keys(session: WarehouseSession, new: RepeatingRelease, repeated: Repeated) -> Iterator[JointFindings]:
+    """How many keys of related tables are found again by what their rows have."""
+    if repeated.keyed is not None and isinstance(new.shown.rows, exp.Table):
+        release, policy = repeated.keyed
+        alike, keys = relinked(session.embedded, new.shown.rows, policy, new.policy)
+        if warning := told(alike, keys, release):
+            yield JointFindings(warnings=(warning,), safe=False, joint=(JointText(warning, (release,)),))
 
 
 def _aligned(session: WarehouseSession, new: Shown, earlier: Staged) -> list[str]:

@@ -105,8 +105,7 @@ def check_related_rows(
                 note(f"{orphans:,} rows of {rows.shown} are left out: their person is not in {people.shown}.", orphans)
             )
         faults += _check_by_person(session, rows)
-        faults += _check_of_one_person(session, rows)
-    faults += _check_sets(session, people, tables)
+    faults += _check_singling(session, people, tables)
     if related.relative_time is not None:
         faults += _check_anchor(source, related.relative_time)
         faults += _check_days(people, tables)
@@ -191,35 +190,29 @@ def _agreement(session: Session, events: _Rows, of: _Column) -> float:
 # --- values that single people out ----------------------------------------------------------------------------------
 
 
-def _check_of_one_person(session: Session, events: _Rows) -> Iterator[Fault]:
-    """The faults of sensitive columns most of whose values only one person has, such as numbers of rows or stays."""
-    for each in events.sensitive:
-        distinct, alone, present = session.row(
-            f"SELECT count(*), sum(n) FILTER (first = last), sum(n) FROM (SELECT count(*) AS n, "
-            f"min({events.person}) AS first, max({events.person}) AS last FROM {events.rows} "
-            f"WHERE {each.sql} IS NOT NULL GROUP BY hash({each.sql}))"
-        )
-        if distinct >= KEY and (alone or 0) >= OF_ONE_PERSON * present:
-            yield Fault(
-                each.role_field,
-                f"SENSITIVE for {each.shown}, with values that only one person has in {alone:,} of {present:,} rows",
-                _SINGLES_OUT,
-                _GENERALIZE,
-            )
-
-
-def _check_sets(session: Session, people: _Rows, tables: Sequence[_Rows]) -> Iterator[Fault]:
-    """The fault of sensitive values that together single people out: of all their rows, and of all columns."""
+def _check_singling(session: Session, people: _Rows, tables: Sequence[_Rows]) -> Iterator[Fault]:
+    """The faults of sensitive columns whose values single people out: in a row, in all their rows, or all together."""
     refused = False
     for rows in tables:
         for one in rows.sensitive:
-            if actual := _alone(session, [(rows, [one])]):
+            if actual := _of_one_person(session, rows, one) or _alone(session, [(rows, [one])]):
                 refused = True
                 yield Fault(one.role_field, f"SENSITIVE for {one.shown}: {actual}", _SINGLES_OUT, _GENERALIZE)
     every = [(rows, rows.sensitive) for rows in (people, *tables) if rows.sensitive]
     names = [each.shown for _, columns in every for each in columns]
     if not refused and len(names) > 1 and (actual := _alone(session, every)):
         yield Fault("attributes", f"SENSITIVE for {', '.join(names)}: {actual}", _SINGLES_OUT, _GENERALIZE)
+
+
+def _of_one_person(session: Session, events: _Rows, of: _Column) -> str:
+    """The rows with a value that only one person has, if they are many: the column numbers rows or stays."""
+    distinct, alone, present = session.row(
+        f"SELECT count(*), sum(n) FILTER (first = last), sum(n) FROM (SELECT count(*) AS n, "
+        f"min({events.person}) AS first, max({events.person}) AS last FROM {events.rows} "
+        f"WHERE {of.sql} IS NOT NULL GROUP BY hash({of.sql}))"
+    )
+    many = distinct >= KEY and (alone or 0) >= OF_ONE_PERSON * present
+    return f"only one person has the value in {alone:,} of {present:,} rows" if many else ""
 
 
 def _alone(session: Session, tables: Sequence[tuple[_Rows, Sequence[_Column]]]) -> str:
@@ -259,7 +252,7 @@ def _check_days(people: _Rows, tables: Sequence[_Rows]) -> Iterator[Fault]:
                 actual = f"SENSITIVE for {each.shown}, a date beside relative_time"
                 yield Fault(each.role_field, actual, "no date as it is", hint)
     for each in (each for rows in tables for each in rows.columns if each.is_day):
-        if not isinstance(each.attribute.hierarchy, Intervals | SuppressionOnly):
+        if not each.is_sensitive and not isinstance(each.attribute.hierarchy, Intervals | SuppressionOnly):
             hint = 'For example: intervals: {minimum: "0", maximum: "730", widths: ["30", "90"]}.'
             actual = f"another hierarchy of {each.shown}, whose dates become days"
             yield Fault(f"{each.field}.hierarchy", actual, "intervals of days, or suppression_only", hint)

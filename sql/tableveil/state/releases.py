@@ -529,6 +529,12 @@ def compared_releases(ledger: Ledger) -> set[int]:
     return seen_among(ledger, [number for (number,) in ledger.rows(query)], compared(ledger.visibility))
 
 
+def ever_public(ledger: Ledger, numbers: Collection[int]) -> set[int]:
+    """The releases among these that are public, or were."""
+    query = f"SELECT number FROM tableveil.releases WHERE list_contains(?::BIGINT[], number) AND {PUBLIC}"
+    return {number for (number,) in ledger.rows(query, [list(numbers)])}
+
+
 def earlier_of_target(ledger: Ledger, release: Release) -> Release | None:
     """The last release before this one that the same target had in public; None if the ledger shows none."""
     rows = ledger.rows(

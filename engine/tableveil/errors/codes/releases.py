@@ -33,6 +33,10 @@ CODES = {
     ),
     "TARGET_NOT_FOUND": ("There is no such target that you may see.", "Look at `tableveil targets`."),
     "PUBLICATION_NOT_FOUND": ("The release is not published to this target.", "The error lists its targets."),
+    "RELATED_BEFORE": (
+        "The related tables of these people are in another release, and readers of both find many of them again.",
+        "Replace that release by the new one, with a reason, or withdraw the wish.",
+    ),
     "RELEASED_BEFORE": (
         "People that must not be released again would be counted openly.",
         "Leave out `suppressed_by`.",
