@@ -167,13 +167,13 @@ def _check_by_person(session: Session, events: _Rows) -> Iterator[Fault]:
         f"SELECT {counted} FROM (SELECT count(*) AS rows_, {per_person} FROM {events.rows} GROUP BY {events.person})"
     )
     for j, each in enumerate(columns):
-        several, constant, nulls = (value or 0 for value in facts[3 * j : 3 * j + 3])
+        with_several, constant, nulls = (value or 0 for value in facts[3 * j : 3 * j + 3])
         if nulls and each.attribute.nulls is NullHandling.ERROR:
             actual = f"{nulls:,} NULLs in {each.shown}"
             yield Fault(f"{each.field}.nulls", actual, "none, because nulls is ERROR", "Use VALUE to allow them.")
-        if several < KEY or constant < CONSTANT * several or _agreement(session, events, each) > NO_CHANCE:
+        if with_several < KEY or constant < CONSTANT * with_several or _agreement(session, events, each) > NO_CHANCE:
             continue
-        actual = f"{each.shown}, which is the same in all rows of {constant:,} of {several:,} people with several"
+        actual = f"{each.shown}, which is the same in all rows of {constant:,} of {with_several:,} people with several"
         hint = f"It tells of people: make it a column of the people's table, and IDENTIFYING in {events.shown}."
         yield Fault(f"{each.field}.column", actual, "a column that tells of events", hint)
 
