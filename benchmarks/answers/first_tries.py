@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
@@ -25,15 +24,11 @@ ROWS = 20_000
 RIGHT, HINTED, WRONG, REFUSED = "right at once", "right by the hint", "**wrong**", "refused, without a right hint"
 
 Rows = list[tuple[Any, ...]]
-_PASTED = re.compile(r"Write: (.*?) \[LABELS_MISREAD\]", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, the first try, and whether rows answer it.
-
-    Where the hint is no whole statement, `hinted` is a part of it, and `then` is what an analyst writes by it.
-    """
+    """A question, the first try, whether rows answer it, and what an analyst writes by a hint that has `hinted`."""
 
     asked: str
     first: str
@@ -77,15 +72,10 @@ def _outcome(question: Question, connection: flight_sql.Connection, both: Both) 
         return RIGHT if question.is_right(_ask(connection, question.first), both) else WRONG
     except flight_sql.Error as error:
         message = str(error)
-    whole = _PASTED.search(message)
-    if whole is not None:
-        pasted = whole[1].strip()
-    elif question.then and question.hinted in message:
-        pasted = question.then
-    else:
+    if not question.then or question.hinted not in message:
         return REFUSED
     try:
-        return HINTED if question.is_right(_ask(connection, pasted), both) else WRONG
+        return HINTED if question.is_right(_ask(connection, question.then), both) else WRONG
     except flight_sql.Error:
         return REFUSED
 
@@ -185,6 +175,8 @@ QUESTIONS = (
         "records by age label, in order",
         f"SELECT age, count(*) AS records FROM {RELEASED} GROUP BY age ORDER BY age",
         _ordered,
+        "write ORDER BY min(age_rank)",
+        f"SELECT age, count(*) AS records FROM {RELEASED} GROUP BY age ORDER BY min(age_rank)",
     ),
     Question(
         "mean charge by sex and ten-year band",
@@ -213,6 +205,8 @@ QUESTIONS = (
         "median stay by county",
         f"SELECT county, median(length_of_stay) AS stay FROM {RELEASED} GROUP BY county",
         _same_as(_medians),
+        "(tv_median(length_of_stay)).low",
+        f"SELECT county, tv_median(length_of_stay) AS stay FROM {RELEASED} GROUP BY county",
     ),
     Question(
         "five commonest diagnoses per age label",

@@ -260,9 +260,22 @@ def _of_release(release: release_service_pb2.Release, asked: _Parts) -> Renderab
     "duckdb: a fresh database file. Default: duckdb if the output ends in .duckdb, .ddb or .db, else parquet.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace an earlier export of the same format.")
+@click.option(
+    "--storage-version",
+    metavar="VERSION",
+    default="",
+    help="The oldest DuckDB that can read the file, such as v1.0.0; with the format duckdb only.",
+)
 @DATABASE
 @verb
-def export(session: CommandSession, release: str, path: Path, format_name: str | None, overwrite: bool) -> None:
+def export(
+    session: CommandSession,
+    release: str,
+    path: Path,
+    format_name: str | None,
+    overwrite: bool,
+    storage_version: str,
+) -> None:
     """Write a release's public objects to files.
 
     There is nothing at the output until everything is there.
@@ -270,7 +283,7 @@ def export(session: CommandSession, release: str, path: Path, format_name: str |
     by_suffix = ExportFormat.DUCKDB if path.suffix.lower() in _DATABASE_SUFFIXES else ExportFormat.PARQUET
     export_format = ExportFormat(format_name) if format_name else by_suffix
     client = session.client
-    files = interruptible(client, lambda: client.export(release, path, export_format, overwrite))
+    files = interruptible(client, lambda: client.export(release, path, export_format, overwrite, storage_version))
     if session.output.as_json:
         session.output.json({"files": [str(file) for file in files]})
         return

@@ -23,6 +23,7 @@ from tableveil.client.spreadsheets import write_csv
 from tableveil.errors import ConflictError, InternalError, InvalidError, TableveilError, shortened
 
 _PARTIAL = ".partial"
+_VERSION = "storage_compatibility_version"
 # Rows; as many as DuckDB's own row groups have.
 _ROW_GROUP = 122_880
 
@@ -35,24 +36,28 @@ def export_objects(
     path: Path,
     export_format: ExportFormat,
     overwrite: bool = False,
+    storage_version: str = "",
 ) -> list[Path]:
     """Writes the objects `names`, each in the form in which `read` streams it.
 
-    Everything is written beside `path` and moved there at the end.
+    Everything is written beside `path` and moved there at the end. A database is one that DuckDB reads from
+    `storage_version` on, such as `v1.0.0`; by default, as DuckDB here writes it.
 
     Returns:
         The files written: one per object, or the database.
 
     Raises:
+        InvalidError: the storage version is none, or no database is written.
         ConflictError: `path` exists and `overwrite` is false, or it does not look like an export.
     """
     path = path.absolute()
     _require_free(path, export_format, overwrite)
+    _require_version(storage_version, export_format)
     try:
         with _staging(path) as staging:
             content = staging / "content"
             if export_format is ExportFormat.DUCKDB:
-                files = _write_duckdb(names, read, content, staging / "spill")
+                files = _write_duckdb(names, read, content, staging / "spill", storage_version)
             else:
                 files = _write_files(names, read, content, export_format)
             _require_free(path, export_format, overwrite)
@@ -83,10 +88,26 @@ def _write_parquet(reader: pa.RecordBatchReader, path: Path) -> None:
             writer.write_table(chunk)
 
 
-def _write_duckdb(names: Sequence[str], read: Read, target: Path, spill: Path) -> list[str]:
+def _require_version(version: str, export_format: ExportFormat) -> None:
+    if not version:
+        return
+    if export_format is not ExportFormat.DUCKDB:
+        raise _unfit_version(version, f"none with the format {export_format}")
+    try:
+        duckdb.connect(config={_VERSION: version}).close()
+    except duckdb.Error:
+        raise _unfit_version(version, f"a version from v1.0.0 to v{duckdb.__version__}") from None
+
+
+def _unfit_version(version: str, expected: str) -> InvalidError:
+    return InvalidError.of("STORAGE_VERSION_INVALID", "storage_version", shortened(version), expected)
+
+
+def _write_duckdb(names: Sequence[str], read: Read, target: Path, spill: Path, version: str) -> list[str]:
     # While DuckDB works it swallows errors raised by signal handlers: so it has a thread of its own, and this one waits
     # for it.
-    with duckdb.connect(target, config={"temp_directory": str(spill)}) as connection, ThreadPoolExecutor(1) as worker:
+    config = {"temp_directory": str(spill), **({_VERSION: version} if version else {})}
+    with duckdb.connect(target, config=config) as connection, ThreadPoolExecutor(1) as worker:
         for name in names:
             table = render(identifier(name))
             with read(name) as reader:

@@ -33,7 +33,9 @@ class _Labels:
         return f"{self.name}, {self.low}, {self.high}"
 
 
-def questions(rows: str, columns: str, about: str, meanings: Sequence[Mapping[str, object]]) -> list[Question]:
+def questions(
+    rows: str, columns: str, about: str, meanings: Sequence[Mapping[str, object]], estimated: str = ""
+) -> list[Question]:
     """The questions that the columns allow, at most ten.
 
     Args:
@@ -41,7 +43,9 @@ def questions(rows: str, columns: str, about: str, meanings: Sequence[Mapping[st
         columns: The table of columns.
         about: The table of facts.
         meanings: The rows of the table of columns.
+        estimated: The table of estimated values, if there is one.
     """
+    valued = {quoted(str(one["column_name"])) for one in meanings if estimated and one["estimated_share"] is not None}
     labels = [_labels(one, meanings) for one in meanings if one["role"] == "QUASI_IDENTIFIER"]
     others = [one for one in meanings if one["role"] in ("SENSITIVE", "INSENSITIVE")]
     measured = [quoted(str(one["column_name"])) for one in others if _NUMERIC.fullmatch(str(one["type"]))]
@@ -52,9 +56,9 @@ def questions(rows: str, columns: str, about: str, meanings: Sequence[Mapping[st
     if ranked:
         made += _by_label(rows, ranked[0], kinds[:1])
     for numbers in [one for one in labels if one.low and one.unit in _NUMBERS][:1]:
-        made += _by_number(rows, numbers, measured[:1], by[:1])
-    for dates in [one for one in labels if one.low and one.unit not in _NUMBERS][:1]:
-        made.append(_by_quarter(rows, dates))
+        made += _by_number(rows, estimated if numbers.name in valued else "", numbers, measured[:1], by[:1])
+    for dates in [one for one in labels if one.name in valued and one.unit not in ("", *_NUMBERS)][:1]:
+        made.append(_by_quarter(estimated, dates))
     for name in (kinds or by)[:1]:
         made.append(_joined(rows, name))
     return [*made, *_of_all(columns, about)]
@@ -91,43 +95,48 @@ def _by_label(rows: str, labels: _Labels, kinds: Sequence[str]) -> Iterator[Ques
         )
 
 
-def _by_number(rows: str, labels: _Labels, measured: Sequence[str], by: Sequence[str]) -> Iterator[Question]:
+def _by_number(
+    rows: str, estimated: str, labels: _Labels, measured: Sequence[str], by: Sequence[str]
+) -> Iterator[Question]:
     name, arguments = labels.name, labels.function_arguments
     share, mean, median = (f"({which}({arguments}{more}))" for which, more in _OF_NUMBERS)
-    of_d = ", ".join(f"d.{one}" for one in (labels.name, labels.low, labels.high))
-    bands = f"FROM {rows} AS d, tv_band({of_d}, 10) AS b"
     yield Question(
-        f"Which share has a {name} of 50 or more?",
+        f"Which share has a {name} of 50 or more, without any assumption?",
         f"SELECT {share}.certain AS at_least, {share}.estimated AS about, {share}.possible AS at_most\nFROM {rows}",
     )
     group, grouped = (f"{by[0]}, ", f" GROUP BY {by[0]} ORDER BY {by[0]}") if by else ("", "")
+    of = f"How high are the mean and the median of {name}{f' by {by[0]}' if by else ''}"
+    if not estimated:
+        yield Question(
+            f"{of}?",
+            f"SELECT {group}{mean}.low AS mean_from, {mean}.high AS mean_to,\n  {median}.low AS median_from, "
+            f"{median}.high AS median_to\nFROM {rows}{grouped}",
+        )
+        return
     yield Question(
-        f"How high are the mean and the median of {name}{f' by {by[0]}' if by else ''}?",
-        f"SELECT {group}{mean}.low AS mean_from, {mean}.high AS mean_to,\n  {median}.low AS median_from, {median}.high "
-        f"AS median_to\nFROM {rows}{grouped}",
+        f"{of}, as estimated?",
+        f"SELECT {group}avg({name}) AS mean, median({name}) AS median\nFROM {estimated}{grouped}",
     )
+    band = f"floor({name} / 10.0) * 10 AS band"
     yield Question(
-        f"How is {name} spread, in bands of ten?",
-        f"SELECT b.band_from, b.band_to, sum(b.weight) AS records\n{bands}\n"
-        "GROUP BY b.band_from, b.band_to ORDER BY b.band_from, b.band_to",
+        f"How is {name} spread, in estimated bands of ten?",
+        f"SELECT {band}, count(*) AS records\nFROM {estimated} GROUP BY band ORDER BY band",
     )
     for one in measured:
         yield Question(
-            f"How high is the mean of {one} by bands of {name}?",
-            f"SELECT b.band_from, tv_estimated_mean(d.{one}, b.weight) AS mean, sum(b.weight) AS records\n{bands}\n"
-            "GROUP BY b.band_from ORDER BY b.band_from",
+            f"How high is the mean of {one} by estimated bands of {name}?",
+            f"SELECT {band}, avg({one}) AS mean, count(*) AS records\nFROM {estimated} GROUP BY band ORDER BY band",
         )
 
 
 _OF_NUMBERS = (("tv_share_between", ", 50, NULL"), ("tv_mean", ""), ("tv_median", ""))
 
 
-def _by_quarter(rows: str, labels: _Labels) -> Question:
-    of_d = ", ".join(f"d.{one}" for one in (labels.name, labels.low, labels.high))
+def _by_quarter(estimated: str, dates: _Labels) -> Question:
     return Question(
-        f"How many records has each quarter of {labels.name}?",
-        f"SELECT p.period_from, p.period_to, sum(p.weight) AS records\nFROM {rows} AS d, tv_period({of_d}, 'quarter') "
-        "AS p\nGROUP BY p.period_from, p.period_to ORDER BY p.period_from, p.period_to",
+        f"How many records has each quarter of {dates.name}, as estimated?",
+        f"SELECT date_trunc('quarter', {dates.name}) AS quarter, count(*) AS records\nFROM {estimated} "
+        "GROUP BY quarter ORDER BY quarter",
     )
 
 

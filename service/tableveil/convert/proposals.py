@@ -198,6 +198,8 @@ def _complete(message: policy_pb2.Policy, wanted: Wanted, draft: PolicyDraft, va
         leave_out(message, draft.method)
     if not request.assumed:
         document_readers(message.documentation, request.readers)
+        # Everybody else might take an estimate for a person.
+        message.release.estimates = request.readers is not ReleaseReaders.PUBLIC
     # Its owner decides upon other units: they cost detail.
     message.ClearField("also_count")
     _add_models(message, wanted, draft, variant.k)

@@ -16,7 +16,6 @@ from tableveil.endpoint.grammar import (
     FUNCTIONS,
     MADE,
     NODES,
-    ROWS_OF_LABELS,
     SERIES,
     TYPES,
     UNNEST,
@@ -32,7 +31,6 @@ _WORD = re.compile(r"[A-Za-z_]+")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 _NUMBER = re.compile(r"[0-9]*\.?[0-9]*(?:[eE][+-]?[0-9]+)?")
 _PARTS_OF_TABLES = {"this", "db", "catalog", "alias", "joins", "sample", "laterals", "pivots"}
-_ROWS = ROWS_OF_LABELS | SERIES
 _SECONDS = {
     "MICROSECOND": 1e-6,
     "MILLISECOND": 1e-3,
@@ -113,8 +111,8 @@ def _require_call(node: exp.Anonymous) -> None:
         _require_short(node)
     elif name == COLUMNS and not stands_in_from:
         _require_names(node)
-    elif name not in (_ROWS if stands_in_from else FUNCTIONS | ANSWERS | MADE | {UNNEST}):
-        hint = nearest(name, _ROWS if stands_in_from else FUNCTIONS | ANSWERS) or ""
+    elif name not in (SERIES if stands_in_from else FUNCTIONS | ANSWERS | MADE | {UNNEST}):
+        hint = nearest(name, SERIES if stands_in_from else FUNCTIONS | ANSWERS) or ""
         raise refused(f"the function {shortened(name)}", "a function that only computes", hint)
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from sqlglot import exp
 
-from tableveil.answers import LABEL, MACROS
+from tableveil.answers import MACROS
 from tableveil.backend import folded
 from tableveil.endpoint.label_sources import LabelSources
 from tableveil.endpoint.label_words import Edit
@@ -17,20 +15,16 @@ from tableveil.errors import InvalidError
 _KNOWN = "(VALUES ('a label', 0::BIGINT, 17::BIGINT)) AS known (label, least, most)"
 
 _FUNCTIONS = {macro.name: macro for macro in MACROS}
-_ANSWERED_BY = {
-    "min": "tv_min",
-    "max": "tv_max",
-    "median": "tv_median",
-    **dict.fromkeys(("avg", "mean", "favg"), "tv_mean"),
-    **dict.fromkeys(("quantile", "quantile_cont", "quantile_disc"), "tv_quantile"),
-}
-"""The functions that answer in place of an aggregate."""
 
 
 def completed(node: exp.Anonymous, sources: LabelSources | None) -> Edit | None:
     """Writes the bounds after the label, unless they are there already, as in a file."""
     macro = _FUNCTIONS[folded(node.name)]
     given = len(node.expressions)
+    if isinstance(node.parent, (exp.Filter, exp.Window)) and node.parent.this is node:
+        how = "FILTER" if isinstance(node.parent, exp.Filter) else "OVER"
+        hint = f"Write the condition into WHERE, or {how} after a plain aggregate of estimated values."
+        raise _unfit(f"{macro.name} with {how}", "a function of labels by itself", hint)
     if not macro.of_label or given == len(macro.parameters):
         return None
     expected = f"{macro.name}({', '.join(('column', *macro.parameters[3:]))})"
@@ -55,22 +49,6 @@ def completed(node: exp.Anonymous, sources: LabelSources | None) -> Edit | None:
     table = column.args.get("table")
     prefix = f"{quoted(table.name)}." if isinstance(table, exp.Identifier) and "start" in table.meta else ""
     return place[1], place[1], "".join(f", {prefix}{quoted(str(name))}" for name in names)
-
-
-def answering(node: exp.Expr, name: str, written: str) -> tuple[str, tuple[Edit, ...]]:
-    """The function of labels that answers in place of an aggregate, and the edit that writes it where it is shown."""
-    answer = _ANSWERED_BY.get(name, "")
-    column, *others = node.expressions
-    fits = len(others) == (len(_FUNCTIONS[answer].parameters) - len(LABEL) if answer else 0)
-    is_shown = isinstance(node.parent, exp.Select) or (
-        isinstance(node.parent, exp.Alias) and isinstance(node.parent.parent, exp.Select)
-    )
-    place = place_of(column) if answer and fits and is_shown else None
-    if place is None or not all(isinstance(other, exp.Literal) for other in others):
-        return answer, ()
-    called = re.search(r"(\w+)\s*\(\s*\Z", written[: place[0]])
-    plain = called is not None and folded(called[1]) == name
-    return answer, ((called.start(1), called.end(1), answer),) if called is not None and plain else ()
 
 
 def _unfit(found: str, expected: str, hint: str = "") -> InvalidError:

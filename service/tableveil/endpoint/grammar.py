@@ -84,11 +84,8 @@ UNNEST = "unnest"
 MADE = frozenset({WIDTH_BUCKET.name})
 """Functions that the process of a query makes itself, beside those of labels."""
 
-ANSWERS = frozenset(macro.name for macro in MACROS if not macro.makes_rows)
+ANSWERS = frozenset(macro.name for macro in MACROS)
 """Functions of labels, which the process of a query makes itself."""
-
-ROWS_OF_LABELS = frozenset(macro.name for macro in MACROS if macro.makes_rows)
-"""The functions that may stand in FROM."""
 
 _NODES = """
 Add Alias All And Anonymous Any Array Between BitwiseAnd BitwiseNot BitwiseOr Boolean Bracket CTE Case Cast Coalesce

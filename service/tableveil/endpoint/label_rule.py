@@ -13,12 +13,13 @@ from sqlglot import exp
 
 from tableveil.backend import folded
 from tableveil.endpoint import label_words as words
-from tableveil.endpoint.completed_calls import answering, completed
-from tableveil.endpoint.grammar import ANSWERS, COLUMNS, ROWS_OF_LABELS
+from tableveil.endpoint.completed_calls import completed
+from tableveil.endpoint.cyclic_parts import too_wide
+from tableveil.endpoint.grammar import ANSWERS, COLUMNS
 from tableveil.endpoint.label_sources import LabelMeaning, LabelSources, is_call, items, results
 from tableveil.endpoint.label_words import Edit, Misuse
 from tableveil.endpoint.labels import ANY, Look, Part, ReleaseTable, UnknownTextError
-from tableveil.endpoint.written_columns import literal_text, name_of, place_of
+from tableveil.endpoint.written_columns import literal_text
 
 _COMPARISONS: dict[type[exp.Expr], str] = {exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<="}
 _SWAPPED = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
@@ -33,6 +34,13 @@ _DIVIDING = frozenset({"ntile", "percent_rank", "cume_dist"})
 _AVERAGES = frozenset(
     ["avg", "mean", "favg", "sum", "fsum", "sumkahan", "median", "quantile", "quantile_cont", "quantile_disc"]
 )
+_ANSWERED_BY = {
+    **{name: f"tv_{name}" for name in ("min", "max", "median")},
+    **dict.fromkeys(("avg", "mean", "favg"), "tv_mean"),
+    **dict.fromkeys(("quantile", "quantile_cont", "quantile_disc"), "tv_quantile"),
+}
+"""The functions of labels that answer in place of an aggregate."""
+
 _DECIDES = frozenset({"coalesce", "ifnull"})
 _MOST_VALUES = 10_000
 
@@ -44,7 +52,6 @@ class LabelRule:
     `estimated` names the table that has values in place of labels, beside each table that has one.
     """
 
-    written: str
     tables: Mapping[int, ReleaseTable]
     look: Look
     estimated: Mapping[ReleaseTable, str]
@@ -57,13 +64,15 @@ class LabelRule:
         """Finds the edits that complete calls, the misuses, the hints, and the columns that have no order."""
         sources = LabelSources.of(tree, self.tables, self.look)
         for call in (sources.tree if sources is not None else tree).find_all(exp.Anonymous):
-            if is_call(call, ANSWERS | ROWS_OF_LABELS) and (edit := completed(call, sources)):
+            if is_call(call, ANSWERS) and (edit := completed(call, sources)):
                 self.edits.append(edit)
         if sources is None:
             return
         judged = _Judged(self, sources)
         for node in sources.tree.walk():
             judged.judge(node)
+            if (wide := too_wide(node, sources.estimates, self.look)) is not None:
+                self.misuses.append(words.cyclic_of_wide(node.sql(dialect="duckdb"), *wide))
         names = sources.tree.named_selects if isinstance(sources.tree, exp.Query) else []
         of = [_first(sources, sources.tree, place) for place in range(len(names))]
         self.unordered = tuple(
@@ -136,7 +145,7 @@ class _Judged:
         elif in_tuple:
             self._value(meaning, "a tuple")
         elif not isinstance(parent, (exp.Query, exp.Is, exp.Exists)) and not (
-            is_call(parent, ANSWERS | ROWS_OF_LABELS) and meaning.part is not Part.ANSWER
+            is_call(parent, ANSWERS) and meaning.part is not Part.ANSWER
         ):
             self._decided(child, parent, meaning)
 
@@ -154,8 +163,7 @@ class _Judged:
         elif name in _EXTREMES | _BY_SECOND | _AVERAGES:
             ordered = part is Part.RANK or (part is Part.LABEL and self.rule.look.labels(meaning.of).is_ordered)
             if name in _AVERAGES or not ordered:
-                answer, edits = answering(parent, name, self.rule.written)
-                self._misused(words.extreme(meaning, name, answer, edits if part is Part.LABEL else ()))
+                self._misused(words.extreme(meaning, name, _ANSWERED_BY.get(name, "tv_mean"), self._also(meaning)))
         elif part is Part.RANK:
             self._rank(parent, meaning)
         elif isinstance(parent, _EQUALITIES) and part is Part.LABEL:
@@ -272,27 +280,16 @@ class _Judged:
         parts = [part for part in node.iter_expressions() if part is not child]
         if operator in _SWAPPED and child is not node.this:
             operator = _SWAPPED[operator]
-        values = [literal_text(part) for part in parts]
-        value = values[0] if len(values) == 1 else None
-        records = 0
-        if meaning.is_bound:
-            ends = (">=", "<=") if operator not in _SWAPPED else (operator,)
-            plain = isinstance(child.unnest(), exp.Column)
-            looked = [value] if operator in _SWAPPED or len(values) == 1 else values
-            records = max(
-                self.rule.look.straddling(column, end, one if plain else None)
-                for end in ends
-                for one in looked or [None]
-            )
-            if not records and operator in _SWAPPED:
+        value = literal_text(parts[0]) if len(parts) == 1 else None
+        on_both_sides = 0
+        if meaning.is_bound and operator in _SWAPPED and value is not None and isinstance(child.unnest(), exp.Column):
+            on_both_sides = self.rule.look.labels(column).on_both_sides(operator, value)
+            if not on_both_sides:
                 return
-        if operator == "BETWEEN" and len(values) == 2 and child is node.this:
-            value = ", ".join("…" if one is None else words.written(column, one) for one in values)
-        others = [self.sources.meaning(part) for part in parts]
-        if any(of is not None for of in others):
+        if any(self.sources.meaning(part) is not None for part in parts):
             self._value(meaning, "a comparison with other labels")
         else:
-            self._misused(words.compared(meaning, operator, value, records, self._also(meaning)))
+            self._misused(words.compared(meaning, operator, value, on_both_sides, self._also(meaning)))
 
     # --- groups, orders, and all else --------------------------------------------------------------------------------
 
@@ -324,7 +321,7 @@ class _Judged:
     def _sorted(self, child: exp.Expr, ordered: exp.Ordered, meaning: LabelMeaning) -> None:
         call = ordered.find_ancestor(exp.Window, exp.WithinGroup)
         if isinstance(call, exp.WithinGroup):
-            self._misused(words.extreme(meaning, "quantile", "tv_quantile" if meaning.of.bounds else "", ()))
+            self._misused(words.extreme(meaning, "quantile", "tv_quantile", self._also(meaning)))
         elif isinstance(call, exp.Window) and is_call(call.this, _DIVIDING):
             self._value(meaning, folded(call.this.name))
         elif meaning.part is Part.LABEL and not self.rule.look.labels(meaning.of).is_ordered:
@@ -335,12 +332,7 @@ class _Judged:
                 return
             select = ordered.find_ancestor(exp.Query, exp.Window)
             grouped = isinstance(select, exp.Select) and bool(select.args.get("group"))
-            fixed = not isinstance(select, (exp.Select, exp.Window)) or bool(select.args.get("distinct"))
-            rank = self.sources.rank_of(child, column)
-            by = name_of(column.beside(Part.RANK)) if rank is None else ".".join(map(name_of, rank))
-            by = f"min({by})" if grouped else by
-            place = place_of(child) if rank is not None and not fixed else None
-            self._misused(words.sorted_as_text(column, by, ((*place, by),) if place else ()))
+            self._misused(words.sorted_as_text(column, grouped))
 
     def _rank(self, parent: exp.Expr, meaning: LabelMeaning) -> None:
         others = [self.sources.meaning(part) for part in parent.iter_expressions()]

@@ -15,6 +15,7 @@ from sqlglot.schema import MappingSchema
 
 from tableveil.backend import folded
 from tableveil.endpoint.allowed import refused
+from tableveil.endpoint.cyclic_parts import cyclic
 from tableveil.endpoint.grammar import ANSWERS, COLUMNS
 from tableveil.endpoint.labels import LabelColumn, Look, Part, ReleaseTable
 
@@ -100,17 +101,21 @@ class LabelSources:
     scopes: Mapping[int, Scope]
     tables: Mapping[str, Mapping[str, LabelMeaning | None]]
     of_release: Mapping[str, ReleaseTable]
+    estimated: Mapping[str, Mapping[str, LabelColumn]]
     named: Mapping[str, LabelMeaning]
     known: dict[int, LabelMeaning | None] = field(default_factory=dict)
 
     @classmethod
     def of(cls, tree: exp.Expr, read: Mapping[int, ReleaseTable], look: Look) -> LabelSources | None:
-        """Reads a statement; None if none of its tables has labels."""
+        """Reads a statement; None if none of its tables has labels, and it takes no cyclic part of estimates."""
         tables: dict[str, dict[str, LabelMeaning | None]] = {}
         columns = {number: look.columns(table) for number, table in read.items()}
-        if not any(of for table in columns.values() for of in table.values()):
+        is_cyclic = any(cyclic(node) is not None for node in tree.walk())
+        estimates = {number: look.estimates(table) if is_cyclic else {} for number, table in read.items()}
+        if not any(of for table in columns.values() for of in table.values()) and not any(estimates.values()):
             return None
         of_release: dict[str, ReleaseTable] = {}
+        estimated: dict[str, Mapping[str, LabelColumn]] = {}
         for node in list(tree.find_all(exp.Table)):
             if id(node) in read:
                 name = f"{_RELEASED}_{len(tables)}"
@@ -119,6 +124,7 @@ class LabelSources:
                     for column, of in columns[id(node)].items()
                 }
                 of_release[name] = read[id(node)]
+                estimated[name] = {folded(column): of for column, of in estimates[id(node)].items()}
                 node.meta[_RELEASED] = name
         copy = tree.copy()
         for identifier in list(copy.find_all(exp.Identifier)):
@@ -142,7 +148,7 @@ class LabelSources:
             reason = str(error).splitlines()[0][:200]
             raise refused(f"names that cannot be followed: {reason}", "names of columns and tables") from None
         named = {name: of for table in tables.values() for name, of in table.items() if of is not None}
-        return cls(copy, scopes, tables, of_release, named)
+        return cls(copy, scopes, tables, of_release, estimated, named)
 
     def released(self, table: exp.Table) -> ReleaseTable | None:
         """The table of a release that a node stands for."""
@@ -225,6 +231,18 @@ class LabelSources:
         of_query = _of_query(inner)
         return dict(zip([*names, *list(of_query)[len(names) :]], of_query.values(), strict=False))
 
+    def estimates(self, node: exp.Expr, seen: frozenset[int] = frozenset()) -> Iterator[LabelColumn]:
+        """The labels of the estimated numbers and times that an expression is made of."""
+        for column in node.find_all(exp.Column):
+            found = self.found(column)
+            if found is None or id(column) in seen:
+                continue
+            if not isinstance(found[1], exp.Table):
+                for item in found[1]:
+                    yield from self.estimates(item, seen | {id(column)})
+            elif (of := self.estimated.get(found[1].name, {}).get(column.name)) is not None:
+                yield of
+
     def beside(self, column: exp.Column, part: Part) -> str | None:
         """The name of the column that has another part of the same labels, in the same place of FROM."""
         meaning, found, scope = self.meaning(column), self.found(column), self.scope_of(column)
@@ -235,17 +253,6 @@ class LabelSources:
             of = self._of_column(_standing(exp.column(name, table), column))
             if of is not None and (of.part, of.of, of.place) == (part, meaning.of, meaning.place):
                 return name
-        return None
-
-    def rank_of(self, node: exp.Expr, labels: LabelColumn) -> Sequence[str] | None:
-        """The column of ranks of these labels that a part of the statement may name, with its table if need be."""
-        scope = self.scope_of(node)
-        sources = scope.selected_sources if scope is not None else {}
-        for alias, (_, source) in sources.items():
-            for name in self._columns(source):
-                of = self._of_column(_standing(exp.column(name, alias), node))
-                if of is not None and (of.part, of.of) == (Part.RANK, labels):
-                    return [name] if len(sources) == 1 else [alias, name]
         return None
 
     def _stood_for(self, call: exp.Expr) -> Iterator[LabelMeaning | None]:

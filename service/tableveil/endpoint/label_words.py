@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
 
 from tableveil.endpoint.label_sources import LabelMeaning
 from tableveil.endpoint.labels import LabelColumn, Part
 from tableveil.errors import InvalidError, shortened
 
 LONGEST_PASTED = 2_000
-"""Characters of a statement, or of a list of labels, that a hint repeats."""
+"""Characters of a list of labels that a hint repeats."""
 
 Edit = tuple[int, int, str]
 """The first character, the one after the last, and the text in place of those between."""
@@ -19,27 +18,20 @@ Edit = tuple[int, int, str]
 
 @dataclass(frozen=True, slots=True)
 class Misuse:
-    """A use, what is expected in its place, and words for that; `edits` of the text make a statement that is right."""
+    """A use, what is expected in its place, and what to write."""
 
     found: str
     expected: str
-    fragment: str
-    edits: tuple[Edit, ...] = ()
+    hint: str
+    is_cyclic: bool = False
 
 
-def hint_of(misuses: Sequence[Misuse], text: str) -> str:
-    """The hint for the first one: the statement as it would be right if that is known, or a part of it."""
-    if all(misuse.edits for misuse in misuses):
-        right = edited(text, (edit for misuse in misuses for edit in misuse.edits))
-        if len(right) <= LONGEST_PASTED:
-            return f"Write: {right.strip()}"
-    return misuses[0].fragment
-
-
-def misread(misuses: Sequence[Misuse], text: str) -> InvalidError:
+def misread(misuses: Sequence[Misuse]) -> InvalidError:
     """The error for a statement with misuses."""
     first = misuses[0]
-    return InvalidError.of("LABELS_MISREAD", "statement", first.found, first.expected, hint_of(misuses, text))
+    if first.is_cyclic:
+        return InvalidError.of("LABELS_TOO_WIDE", "statement", first.found, first.expected, first.hint)
+    return InvalidError.of("LABELS_MISREAD", "statement", first.found, first.expected, first.hint)
 
 
 def edited(text: str, edits: Iterable[Edit]) -> str:
@@ -73,17 +65,18 @@ def used(meaning: LabelMeaning, how: str, estimated: str) -> Misuse:
     )
 
 
-def sorted_as_text(column: LabelColumn, by: str, edits: tuple[Edit, ...]) -> Misuse:
+def sorted_as_text(column: LabelColumn, grouped: bool) -> Misuse:
     """Labels are sorted as texts."""
+    rank = column.beside(Part.RANK)
+    by = f"min({rank})" if grouped else rank
     return Misuse(
         f"the labels in {shortened(column.name)}, sorted as texts",
         "an order by their rank",
-        f"Select {column.beside(Part.RANK)} as well, and write ORDER BY {by}.",
-        edits,
+        f"Select {rank} as well, and write ORDER BY {by}.",
     )
 
 
-def extreme(meaning: LabelMeaning, function: str, answer: str, edits: tuple[Edit, ...]) -> Misuse:
+def extreme(meaning: LabelMeaning, function: str, answer: str, also: str) -> Misuse:
     """The least, greatest, middle or mean one of labels, of their ranks, or of their bounds is asked for."""
     column = meaning.of
     what = {Part.LABEL: "labels", Part.RANK: "ranks of the labels"}.get(meaning.part, "bounds of the labels")
@@ -92,13 +85,9 @@ def extreme(meaning: LabelMeaning, function: str, answer: str, edits: tuple[Edit
         rank = column.beside(Part.RANK)
         return Misuse(found, "an order by rank", f"Write arg_{'min' if function == 'min' else 'max'}"
                       f"({column.name}, {rank}), or GROUP BY {column.name}.")  # fmt: skip
-    if function in ("sum", "fsum", "sumkahan"):
-        words = f"Write count({column.name}) * (tv_mean({column.name})).low for the least sum, and .high for the most."
-        return Misuse(found, "the mean of labels, times their number", words)
-    more = ", 0.9" if answer == "tv_quantile" else ""
-    call = f"{answer or 'tv_mean'}({column.name}{more})"
-    words = f"Write {call}, and ({call}).low to sort or compare by it."
-    return Misuse(found, f"{answer or 'tv_mean'}, which answers by an interval", words, edits)
+    call = f"{answer}({column.name}{', 0.9' if answer == 'tv_quantile' else ''})"
+    words = f"Write ({call}).low and ({call}).high{otherwise(column, also)}."
+    return Misuse(found, f"{answer}, which answers by an interval", words)
 
 
 def asked(column: LabelColumn, texts: Sequence[str], left_out: Sequence[str], rank: int | None, also: str) -> Misuse:
@@ -140,53 +129,35 @@ def unknown(column: LabelColumn) -> Misuse:
     )
 
 
-def compared(meaning: LabelMeaning, operator: str, value: str | None, records: int, also: str) -> Misuse:
-    """Labels, or one of their bounds, are compared with a value, where labels lie on both sides of it."""
+def compared(meaning: LabelMeaning, operator: str, value: str | None, labels: int, also: str) -> Misuse:
+    """Labels, or one of their bounds, are compared with a value; so many labels lie on both sides of it."""
     column = meaning.of
     name = column.name if meaning.part is Part.LABEL else column.beside(meaning.part)
-    found = f"{shortened(name)} {operator} {written(column, value)}"
+    found = f"{shortened(name)} {operator} {value or '…'}"
     if not column.bounds:
         rank = f"Write GROUP BY {column.name}, or compare {column.beside(Part.RANK)}"
         return Misuse(f"{found}, labels compared as texts", "=, IN, or an order by rank", f"{rank}.")
-    if records and value is not None:
-        found += f", a comparison of one bound, with {records:,} records whose labels lie on both sides"
+    if labels:
+        found += f", a comparison of one bound, with {labels:,} labels on both sides of it"
     low, high = column.beside(Part.LOW), column.beside(Part.HIGH)
     certain, possible = (low, high) if operator.startswith(">") else (high, low)
-    ends = [_included(column, operator, value), "NULL"]
-    between = ", ".join(ends if operator.startswith(">") else reversed(ends))
-    if operator not in (">", ">=", "<", "<="):
-        ends = [written(column, value)] * (1 if ", " in (value or "") else 2)
-        between = ", ".join(ends)
-        words = f"Write tv_count_between({column.name}, {between}) for how many certainly and possibly are"
-    else:
-        words = (
-            f"Write tv_count_between({column.name}, {between}) for how many certainly and possibly are, "
-            f"coalesce({certain} {operator} {written(column, value)}, FALSE) for those who certainly are, "
-            f"coalesce({possible} {operator} {written(column, value)}, TRUE) for those who possibly are"
-        )
+    words = f"Write tv_count_between({column.name}, low, high) for how many certainly and possibly are"
+    if operator in (">", ">=", "<", "<="):
+        words += f", coalesce({certain} {operator} …, FALSE) for those who certainly are, "
+        words += f"coalesce({possible} {operator} …, TRUE) for those who possibly are"
+    expected = "both numbers, or a statement that says which of them it wants"
+    return Misuse(found, expected, f"{words}{otherwise(column, also)}.")
+
+
+def cyclic_of_wide(written: str, column: LabelColumn, label: str) -> Misuse:
+    """A part of estimates that comes back again and again is asked for, and labels hold several of it."""
+    truncated = f"date_trunc('quarter', {column.name})" if column.of_time else f"{column.name} // 10 * 10"
     return Misuse(
-        found, "both numbers, or a statement that says which of them it wants", words + otherwise(column, also) + "."
+        f"{shortened(written)}, where the label {shortened(label)} holds several values of it",
+        "a part of estimated values that their labels tell: no assumption can",
+        f"Write {truncated}, or another truncation or band, whose spread tells how far off it may be.",
+        is_cyclic=True,
     )
-
-
-def written(column: LabelColumn, value: str | None) -> str:
-    """A value that is compared with bounds, as it may be pasted."""
-    if value is None:
-        return "…"
-    return f"DATE '{value}'" if column.of_time and len(value) == len("2024-01-01") else value
-
-
-def _included(column: LabelColumn, operator: str, value: str | None) -> str:
-    """The value at which what is asked for begins or ends, as functions of labels take it."""
-    step = {">": 1, "<": -1}.get(operator, 0)
-    try:
-        if value is not None and column.bounds == "BIGINT":
-            value = str(int(value) + step)
-        elif value is not None and column.bounds == "DATE":
-            value = str(date.fromisoformat(value) + timedelta(step))
-    except (ValueError, OverflowError):
-        pass
-    return written(column, value)
 
 
 def grouped_by_bound(meaning: LabelMeaning) -> Misuse:

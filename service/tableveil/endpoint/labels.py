@@ -81,16 +81,16 @@ class Look(Protocol):
         """The columns of a table, each with the labels that it belongs to, if any."""
 
     @property
+    def estimates(self) -> Callable[[ReleaseTable], Mapping[str, LabelColumn]]:
+        """The columns of an estimated table that have numbers or times, with the labels that they are drawn under."""
+
+    @property
     def values(self) -> Callable[[ReleaseTable, str, int], Sequence[str]]:
         """At most so many different values of a column as texts, labels by their rank; without NULL."""
 
     @property
     def labels(self) -> Callable[[LabelColumn], ReleasedLabels]:
         """The labels of a column."""
-
-    @property
-    def straddling(self) -> Callable[[LabelColumn, str, str | None], int]:
-        """How many records have a label on both sides of a comparison; without a value, on those of any."""
 
     def bind(self, parameters: int, names: Sequence[str]) -> None:
         """Takes the values of so many parameters, if these are bound already; `names` are theirs if they have any."""
@@ -183,14 +183,38 @@ class ReleasedLabels:
         closed = self.column.bounds in _WHOLE or label.low == label.high or label.text.endswith("]")
         return bool(above) and value == label.high and closed
 
+    def on_both_sides(self, operator: str, text: str) -> int:
+        """How many labels have values of which a comparison is true, and others; all that it is no value for."""
+        if (limit := self._value(text)) is None:
+            return len(self.by_text)
+        strict = operator in (">", "<=")
+
+        def is_on_one_side(label: Label) -> bool:
+            low, high = label.low, label.high
+            above = low is not None and (low > limit if strict else low >= limit)
+            below = high is not None and (
+                high < limit or (high == limit and (strict or not self._includes(label, limit)))
+            )
+            return above or below or (low is not None and low == high)
+
+        return sum(not is_on_one_side(label) for label in self.by_text.values())
+
+    def _value(self, text: str) -> Any:
+        """The value of a column with bounds that a text means; None for none."""
+        try:
+            return _time(datetime.fromisoformat(text)) if self.column.of_time else float(text)
+        except ValueError:
+            return None
+
     def holding(self, text: str) -> list[str] | None:
         """The labels under which a value may be that is none of them; None if its text tells nothing."""
         if self.column.bounds:
-            try:
-                value = _time(datetime.fromisoformat(text)) if self.column.of_time else float(text)
-            except ValueError:
-                return None
-            return [label.text for label in self.by_text.values() if self._includes(label, value)]
+            value = self._value(text)
+            return (
+                None
+                if value is None
+                else [label.text for label in self.by_text.values() if self._includes(label, value)]
+            )
         if self.is_masked:
             code = Label(text, 0)
             return [label.text for label in self.by_text.values() if self.overlap(label, code)]

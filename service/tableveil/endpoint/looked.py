@@ -44,8 +44,8 @@ class LookInFiles:
         self.bound: Values | None = None
         self.attach = cache(attach)
         self.columns = cache(self._columns)
+        self.estimates = cache(self._estimates)
         self.labels = cache(self._labels)
-        self.straddling = cache(self._straddling)
 
     def bind(self, parameters: int, names: Sequence[str]) -> None:
         """See `Look`."""
@@ -85,6 +85,18 @@ class LookInFiles:
             return {}
         kept = {name: of for name, of in of_rows.items() if types.get(name) == "VARCHAR" and name not in estimated}
         return {name: of for name, of in kept.items() if of is not None and of[0] is Part.LABEL}
+
+    def _estimates(self, table: ReleaseTable) -> Mapping[str, LabelColumn]:
+        """See `Look`."""
+        if not table.name.endswith(ESTIMATED):
+            return {}
+        try:
+            of_rows = self.columns(replace(table, name=table.name.removesuffix(ESTIMATED)))
+        except (duckdb.CatalogException, duckdb.BinderException):
+            return {}
+        kept = self.columns(table)
+        found = {name: of[1] for name, of in of_rows.items() if of is not None and of[0] is Part.LABEL and of[1].bounds}
+        return {name: column for name, column in found.items() if name in kept and kept[name] is None}
 
     def _levels(self, table: ReleaseTable, name: str) -> tuple[int, ...]:
         path = self._path(replace(table, name=f"{table.name}_columns"))
@@ -126,27 +138,6 @@ class LookInFiles:
             return self._connection.execute(statement, {name: bound[name] for name in names} or None).fetchall()
         except duckdb.Error:
             raise UnknownTextError from None
-
-    def _straddling(self, column: LabelColumn, operator: str, value: str | None) -> int:
-        """See `Look`; a value that is no number or time is as good as none."""
-        name, low, high = (_quoted(column.name), *(_quoted(column.beside(part)) for part in (Part.LOW, Part.HIGH)))
-        limit = f"TRY_CAST(? AS {'TIMESTAMP' if column.of_time else 'DOUBLE'})"
-        # The upper end is no value of these labels.
-        above = (
-            f"({low} IS DISTINCT FROM {high} AND NOT suffix({name}, ']'))"
-            if column.bounds in ("DOUBLE", "TIMESTAMP")
-            else "FALSE"
-        )
-        all_, none = {
-            ">": (f"{low} > {limit}", f"{high} <= {limit}"),
-            ">=": (f"{low} >= {limit}", f"({high} < {limit} OR ({high} = {limit} AND {above}))"),
-            "<": (f"({high} < {limit} OR ({high} = {limit} AND {above}))", f"{low} >= {limit}"),
-            "<=": (f"{high} <= {limit}", f"{low} > {limit}"),
-        }[operator]
-        one_side = f"coalesce({all_}, FALSE) OR coalesce({none}, FALSE) OR coalesce({low} = {high}, FALSE)"
-        counted = f"SELECT count(*) FROM {self._path(column.table)} WHERE {name} IS NOT NULL AND NOT ({one_side})"
-        row = self._connection.execute(counted, [value] * counted.count("?")).fetchone()
-        return int(row[0]) if row is not None else 0
 
     def values(self, table: ReleaseTable, column: str, most: int) -> Sequence[str]:
         """See `Look`."""

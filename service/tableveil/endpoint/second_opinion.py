@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 
 from tableveil.backend import folded
-from tableveil.endpoint.grammar import ANSWERS, FUNCTIONS, MADE, ROWS_OF_LABELS, SERIES, UNNEST
+from tableveil.endpoint.grammar import ANSWERS, FUNCTIONS, MADE, SERIES, UNNEST
 from tableveil.endpoint.statement import INFORMED, CheckedStatement, alias_of
 from tableveil.errors import InvalidError
 
@@ -32,7 +32,7 @@ _ALLOWED = frozenset(
 )
 """The kinds of expressions and of parts of a query that a statement may have in DuckDB's tree."""
 
-_ROWS = ROWS_OF_LABELS | SERIES | {UNNEST}
+_ROWS = SERIES | {UNNEST}
 
 _KEYWORDS = frozenset(
     {
@@ -114,7 +114,7 @@ def _as_written(call: dict[str, Any], arguments: int) -> Any:
     read_arguments = call["arguments"]
     added = read_arguments[1:3]
     is_completed = (
-        folded(call["function_name"]) in ANSWERS | ROWS_OF_LABELS
+        folded(call["function_name"]) in ANSWERS
         and len(read_arguments) == arguments + len(added) == arguments + 2
         and all(not one["name"] and one["expression"]["type"] == "COLUMN_REF" for one in added)
     )

@@ -13,9 +13,9 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from tableveil.backend import folded
 from tableveil.endpoint.allowed import FIELD, refused, require_allowed
-from tableveil.endpoint.grammar import ROWS_OF_LABELS, SERIES, AnalystSql
+from tableveil.endpoint.grammar import SERIES, AnalystSql
 from tableveil.endpoint.label_rule import LabelRule
-from tableveil.endpoint.label_words import edited, hint_of, misread
+from tableveil.endpoint.label_words import edited, misread
 from tableveil.endpoint.labels import Look, ReleaseTable
 from tableveil.endpoint.looked import ESTIMATED
 from tableveil.endpoint.pivots import with_values
@@ -157,13 +157,13 @@ def _with_bounds(tree: exp.Expr, resolver: _Resolver, look: Look, *, lenient: bo
         for table in resolver.read.values()
         if (folded(table.schema), f"{folded(table.name)}{ESTIMATED}") in resolver.tables
     }
-    rule = LabelRule(resolver.written, resolver.read, look, estimated)
+    rule = LabelRule(resolver.read, look, estimated)
     rule.read(tree)
     for start, end, text in rule.edits:
         resolver.edits[start] = (end, text)
     if rule.misuses and not lenient:
-        raise misread(rule.misuses, resolver.written)
-    hint = hint_of(rule.misuses, resolver.written) if rule.misuses else " ".join(rule.hints)
+        raise misread(rule.misuses)
+    hint = rule.misuses[0].hint if rule.misuses else " ".join(rule.hints)
     return hint, rule.unordered
 
 
@@ -284,7 +284,7 @@ class _Resolver:
 
     def _resolve_table(self, node: exp.Table, known: Mapping[str, str]) -> None:
         name, schema, catalog = node.this, node.args.get("db"), node.args.get("catalog")
-        if isinstance(name, exp.Anonymous) and folded(name.name) in ROWS_OF_LABELS | SERIES and not (schema or catalog):
+        if isinstance(name, exp.Anonymous) and folded(name.name) in SERIES and not (schema or catalog):
             return
         if not isinstance(name, exp.Identifier):
             kind = name.name if isinstance(name, exp.Anonymous) else name.key

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
 from sqlglot import exp
-
-from tableveil.endpoint.grammar import AnalystSql
 
 
 def place_of(column: exp.Expr) -> tuple[int, int] | None:
@@ -20,23 +16,18 @@ def place_of(column: exp.Expr) -> tuple[int, int] | None:
     return int(parts[0].meta["start"]), int(parts[-1].meta["end"]) + 1
 
 
-def name_of(name: str) -> str:
-    """A name as it may be pasted."""
-    if re.fullmatch(r"[a-z_][a-z0-9_]*", name) and name.upper() not in AnalystSql.Tokenizer.KEYWORDS:
-        return name
-    return quoted(name)
-
-
 def quoted(name: str) -> str:
     """A name as an identifier in quotes."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def literal_text(value: exp.Expr) -> str | None:
-    """The text of a value that is written down; None if it is none."""
+    """The text of a value that is written down; None if it is none, or a number that is cast to another one."""
+    is_cast = False
     while isinstance(value, (exp.Paren, exp.Cast)):
+        is_cast = is_cast or isinstance(value, exp.Cast)
         value = value.this
     literal = value.this if isinstance(value, exp.Neg) else value
-    if not isinstance(literal, exp.Literal):
+    if not isinstance(literal, exp.Literal) or (is_cast and not literal.is_string):
         return None
     return f"-{literal.name}" if isinstance(value, exp.Neg) else literal.name

@@ -10,15 +10,11 @@ LABEL = ("label", "label_from", "label_to")
 
 @dataclass(frozen=True, slots=True)
 class Macro:
-    """A macro that calls only DuckDB's own functions, so that it works under any name of its database.
-
-    `makes_rows` tells macros that stand in FROM.
-    """
+    """A macro that calls only DuckDB's own functions, so that it works under any name of its database."""
 
     name: str
     parameters: tuple[str, ...]
     body: str
-    makes_rows: bool = False
 
     @property
     def of_label(self) -> bool:
@@ -28,5 +24,4 @@ class Macro:
     def created(self, database: str = "") -> str:
         """The statement that creates it in the schema `main` of a database."""
         place = f"{database}.main.{self.name}" if database else self.name
-        kind = "TABLE " if self.makes_rows else ""
-        return f"CREATE OR REPLACE MACRO {place}({', '.join(self.parameters)}) AS {kind}{self.body}"
+        return f"CREATE OR REPLACE MACRO {place}({', '.join(self.parameters)}) AS {self.body}"

@@ -10,9 +10,6 @@ from __future__ import annotations
 
 from tableveil.answers.macro import LABEL, Macro
 
-MOST_BANDS = 10_000
-"""The most bands or periods of one label."""
-
 _WHOLE = "typeof(coalesce(label_from, label_to)) IN ('BIGINT', 'DATE')"
 """Whether the bounds are whole numbers or days. DuckDB knows types when it plans, and leaves the other case out."""
 
@@ -97,70 +94,6 @@ _QUANTILE = (
     f"{{'low': {_LOWS}[CAST(floor({_PLACE}) AS BIGINT) + 1], 'high': {_HIGHS}[CAST(ceil({_PLACE}) AS BIGINT) + 1]}}"
 )
 
-# --- bands and periods ----------------------------------------------------------------------------------------------
-
-# A float of a decimal number may lie a little below it: 0.3 / 0.1 is 2.9999999999999996.
-_BAND = (
-    "CAST(CASE WHEN typeof(coalesce(label_from, label_to)) = 'BIGINT' "
-    "THEN (CAST({0} AS HUGEINT) - (({0} % width) + width) % width) // width "
-    "ELSE floor({0} / width + 1e-9) END AS BIGINT)"
-)
-_LAST_BAND = (
-    f"CASE WHEN {_WHOLE} OR label_from = label_to THEN {_BAND.format('label_to')} "
-    "ELSE CAST(ceil(label_to / width - 1e-9) AS BIGINT) - 1 END"
-)
-"""The band of the upper bound; for other than whole numbers the last one with a part of the label."""
-_WIDTH_WANTED = "error('width: expected more than 0, and whole for a column of whole numbers')"
-_BANDS_WANTED = f"error('width: found one that gives a label more than {MOST_BANDS:,} parts, expected a wider one')"
-_STEP = f"CASE WHEN {_WHOLE} THEN 1 ELSE 0 END"
-
-_BANDS = f"""
-WITH label_bands AS (
-  SELECT label, label_from, label_to, width,
-    CASE WHEN width <= 0 OR ({_WHOLE} AND width <> floor(width)) THEN CAST({_WIDTH_WANTED} AS BIGINT)
-      ELSE {_BAND.format("label_from")} END AS first,
-    {_LAST_BAND} AS last
-), each AS (
-  SELECT *, unnest(CASE WHEN last - first > {MOST_BANDS} THEN CAST({_BANDS_WANTED} AS BIGINT[])
-    ELSE coalesce(generate_series(first, CASE WHEN last < first THEN first ELSE last END), [NULL]) END) AS band
-  FROM label_bands
-)
-SELECT coalesce(band, first) * width AS band_from,
-  (coalesce(band, last) + 1) * width - {_STEP} AS band_to,
-  CASE WHEN band IS NULL OR first >= last THEN 1.0
-    ELSE (least(label_to + {_STEP}, (band + 1) * width) - greatest(label_from, band * width))
-      / CAST(label_to + {_STEP} - label_from AS DOUBLE) END AS weight
-FROM each
-"""
-
-_UNITS = "('day', 'week', 'month', 'quarter', 'year', 'decade')"
-_UNIT_WANTED = "error('unit: expected day, week, month, quarter, year or decade')"
-_PERIODS_WANTED = f"error('unit: found one that gives a label more than {MOST_BANDS:,} parts, expected a longer one')"
-_LENGTH = (
-    "CASE lower(unit) WHEN 'day' THEN INTERVAL 1 DAY WHEN 'week' THEN INTERVAL 7 DAY "
-    "WHEN 'month' THEN INTERVAL 1 MONTH WHEN 'quarter' THEN INTERVAL 3 MONTH "
-    "WHEN 'year' THEN INTERVAL 1 YEAR ELSE INTERVAL 10 YEAR END"
-)
-_PERIODS = f"""
-WITH label_times AS (
-  SELECT CAST(label_from AS TIMESTAMP) AS first, CASE WHEN {_WHOLE} THEN CAST(label_to AS TIMESTAMP) + INTERVAL 1 DAY
-    WHEN {_END_INCLUDED} THEN CAST(label_to AS TIMESTAMP) + INTERVAL 1 MICROSECOND
-    ELSE CAST(label_to AS TIMESTAMP) END AS past
-), each AS (
-  SELECT *, unnest(CASE WHEN lower(unit) NOT IN {_UNITS} THEN CAST({_UNIT_WANTED} AS TIMESTAMP[])
-    WHEN date_diff(lower(unit), first, past) > {MOST_BANDS} THEN CAST({_PERIODS_WANTED} AS TIMESTAMP[])
-    ELSE coalesce(generate_series(date_trunc(lower(unit), first), past - INTERVAL 1 MICROSECOND, {_LENGTH}), [NULL])
-    END) AS period FROM label_times
-)
-SELECT CAST(coalesce(period, date_trunc(lower(unit), first)) AS DATE) AS period_from,
-  CAST(coalesce(period, date_trunc(lower(unit), past - INTERVAL 1 MICROSECOND)) + {_LENGTH} - INTERVAL 1 DAY AS DATE)
-    AS period_to,
-  CASE WHEN period IS NULL THEN 1.0 ELSE
-    (epoch_us(least(past, period + {_LENGTH})) - epoch_us(greatest(first, period)))
-      / CAST(epoch_us(past) - epoch_us(first) AS DOUBLE) END AS weight
-FROM each
-"""
-
 MACROS = (
     Macro("tv_count_between", (*LABEL, "low", "high"), _between("")),
     Macro("tv_share_between", (*LABEL, "low", "high"), _between(" / nullif(count(label), 0)")),
@@ -177,12 +110,5 @@ MACROS = (
     ),
     Macro("tv_median", LABEL, _MEDIAN),
     Macro("tv_quantile", (*LABEL, "fraction"), _QUANTILE),
-    Macro("tv_band", (*LABEL, "width"), _BANDS, makes_rows=True),
-    Macro("tv_period", (*LABEL, "unit"), _PERIODS, makes_rows=True),
-    Macro(
-        "tv_estimated_mean",
-        ("value", "weight"),
-        "sum(value * weight) / sum(weight) FILTER (WHERE value IS NOT NULL)",
-    ),
 )
 """In the order in which the guide of analysts tells of them."""

@@ -1,4 +1,4 @@
-"""The functions of analysts in PostgreSQL: aggregates over the labels of a group, and functions that stand in FROM.
+"""The functions of analysts in PostgreSQL: aggregates over the labels of a group.
 
 An aggregate adds records up in a few numbers, so that a column may have any number of labels. Only quantiles count the
 records of each label.
@@ -9,8 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-
-from tableveil.answers.macros import MOST_BANDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +40,6 @@ _KINDS = (
 MARK = "tv_between"
 """The type whose comment is the version of all of them."""
 
-_UNITS = "'day', 'week', 'month', 'quarter', 'year', 'decade'"
-
 
 def version() -> str:
     """A text that changes with the functions."""
@@ -51,14 +47,14 @@ def version() -> str:
 
 
 def statements(schema: str) -> Iterator[str]:
-    """The statements that make the functions in a schema, whose name is quoted, where there may be earlier ones."""
+    """The statements that make the functions in a schema, whose name is quoted, where there may be earlier ones.
+
+    Functions of earlier versions stay: views may use them.
+    """
     yield from _types(schema)
     for kind in _KINDS:
         yield from _quantiles(schema, kind)
         yield from _results(schema, kind)
-    yield from _bands(schema)
-    yield from _periods(schema)
-    yield from _estimated_mean(schema)
 
 
 def _types(schema: str) -> Iterator[str]:
@@ -290,68 +286,4 @@ def _between_added(kind: _Kind) -> str:
     return (
         f"{refused}RETURN ARRAY[s[1] + 1, s[2] + {certain}::int, s[3] + {possible}::int, s[4] + ({likely})::float8, "
         f"s[5] + {has_bounds}::int];"
-    )
-
-
-def _bands(schema: str) -> Iterator[str]:
-    for type_, whole in (("bigint", True), ("float8", False)):
-        result = "bigint" if whole else "numeric"
-        step = 1 if whole else 0
-        last = "floor(t / width)" if whole else "CASE WHEN f = t THEN floor(t / width) ELSE ceil(t / width) - 1 END"
-        unfit = "width <= 0 OR width <> trunc(width)" if whole else "width <= 0"
-        yield (
-            f"CREATE OR REPLACE FUNCTION {schema}.tv_band(label text, label_from {type_}, label_to {type_}, "
-            f"width numeric) RETURNS TABLE (band_from {result}, band_to {result}, weight float8) "
-            f"LANGUAGE plpgsql IMMUTABLE AS $body$ DECLARE f numeric := label_from; t numeric := label_to; "
-            f"first numeric := floor(f / width); last numeric := {last}; BEGIN "
-            f"IF {unfit} THEN RAISE EXCEPTION 'width: expected more than 0, and whole for a column of whole numbers'; "
-            f"END IF; IF last - first > {MOST_BANDS} THEN RAISE EXCEPTION "
-            f"'width: found one that gives a label more than {MOST_BANDS} parts, expected a wider one'; END IF; "
-            f"IF f IS NULL OR t IS NULL THEN RETURN QUERY SELECT (first * width)::{result}, "
-            f"((last + 1) * width - {step})::{result}, 1::float8; RETURN; END IF; "
-            f"RETURN QUERY SELECT (b * width)::{result}, ((b + 1) * width - {step})::{result}, "
-            f"CASE WHEN first >= last THEN 1 ELSE ((least(t + {step}, (b + 1) * width) - greatest(f, b * width)) "
-            f"/ (t + {step} - f))::float8 END FROM generate_series(first, greatest(first, last)) AS b; END $body$"
-        )
-
-
-def _periods(schema: str) -> Iterator[str]:
-    for type_ in ("date", "timestamp"):
-        past = "label_to::timestamp + interval '1 day'" if type_ == "date" else (
-            "label_to + CASE WHEN label_from = label_to OR right(label, 1) = ']' OR left(label, 3) = '>= ' "
-            "THEN interval '1 microsecond' "
-            "ELSE interval '0' END"
-        )  # fmt: skip
-        yield (
-            f"CREATE OR REPLACE FUNCTION {schema}.tv_period(label text, label_from {type_}, label_to {type_}, "
-            "unit text) RETURNS TABLE (period_from date, period_to date, weight float8) "
-            "LANGUAGE plpgsql IMMUTABLE AS $body$ DECLARE first timestamp := label_from; "
-            f"past timestamp := {past}; part interval; BEGIN "
-            f"IF lower(unit) NOT IN ({_UNITS}) THEN RAISE EXCEPTION "
-            "'unit: expected day, week, month, quarter, year or decade'; END IF; "
-            "part := CASE lower(unit) WHEN 'quarter' THEN interval '3 months' ELSE ('1 ' || unit)::interval END; "
-            f"IF first + {MOST_BANDS} * part < past THEN RAISE EXCEPTION "
-            f"'unit: found one that gives a label more than {MOST_BANDS} parts, expected a longer one'; END IF; "
-            "IF first IS NULL OR past IS NULL THEN RETURN QUERY SELECT date_trunc(unit, first)::date, "
-            "(date_trunc(unit, past - interval '1 microsecond') + part - interval '1 day')::date, 1::float8; RETURN; "
-            "END IF; RETURN QUERY SELECT p::date, (p + part - interval '1 day')::date, "
-            "extract(epoch from least(past, p + part) - greatest(first, p))::float8 "
-            "/ extract(epoch from past - first)::float8 "
-            "FROM generate_series(date_trunc(unit, first), past - interval '1 microsecond', part) AS p; END $body$"
-        )
-
-
-def _estimated_mean(schema: str) -> Iterator[str]:
-    yield (
-        f"CREATE OR REPLACE FUNCTION {schema}.tv_weighed(s float8[], value float8, weight float8) RETURNS float8[] "
-        "LANGUAGE plpgsql IMMUTABLE AS $body$ BEGIN IF value IS NULL OR weight IS NULL THEN RETURN s; END IF; "
-        "RETURN ARRAY[s[1] + value * weight, s[2] + weight]; END $body$"
-    )
-    yield (
-        f"CREATE OR REPLACE FUNCTION {schema}.tv_estimated_mean_result(float8[]) RETURNS float8 "
-        "LANGUAGE sql IMMUTABLE AS $body$ SELECT $1[1] / nullif($1[2], 0) $body$"
-    )
-    yield (
-        f"CREATE OR REPLACE AGGREGATE {schema}.tv_estimated_mean(float8, float8) (SFUNC = {schema}.tv_weighed, "
-        f"STYPE = float8[], FINALFUNC = {schema}.tv_estimated_mean_result, INITCOND = '{{0,0}}')"
     )

@@ -372,7 +372,8 @@ def _written(
 def _matching(matches: MatchedEstimates | None, target: ReleaseTarget) -> Iterator[str]:
     """The note of how often a person's match in the estimated table is right, if anybody has one."""
     if matches is not None and matches.number:
-        right, by_class = (f"{round(100 * share)} %" for share in (matches.right, matches.by_class))
+        # Whole percents would hide a difference between two small shares.
+        right, by_class = (f"{100 * share:.3g} %" for share in (matches.right, matches.by_class))
         yield note(
             f"A person's match in {target.estimated_name} is right in {right} of {matches.number:,} cases in which one "
             f"row has the person's values; a row of the class by chance, in {by_class}."

@@ -140,6 +140,20 @@ def test_order_and_types_stay(tmp_path: Path, export_format: ExportFormat) -> No
         assert found.project("n").to_arrow_table().column("n") == table.column("n")
 
 
+def test_a_database_is_written_for_older_readers(tmp_path: Path) -> None:
+    rows = pa.table({"n": [1]})
+    read = rows.to_reader
+    [path] = export_objects(["t"], lambda name: read(), tmp_path / "out", DUCKDB, storage_version="v1.0.0")
+    with duckdb.connect(path) as connection:
+        assert connection.execute("SELECT tags['storage_version'] FROM duckdb_databases()").fetchone() == ("v1.0.0+",)
+        assert connection.execute("SELECT n FROM t").fetchall() == [(1,)]
+    for version, export_format in (("v99", DUCKDB), ("x", DUCKDB), ("v1.0.0", ExportFormat.CSV)):
+        with pytest.raises(InvalidError, match="storage_version") as raised:
+            export_objects(["t"], lambda name: read(), tmp_path / "new", export_format, storage_version=version)
+        assert raised.value.code == "STORAGE_VERSION_INVALID"
+    assert not (tmp_path / "new").exists()
+
+
 @pytest.mark.parametrize(
     ("name", "expected"),
     [

@@ -87,17 +87,6 @@ def require_truth(connection: duckdb.DuckDBPyConnection, rows: str, low: Any, hi
     assert ask(f"tv_quantile({LABEL}, 0.5)") == ask(f"tv_median({LABEL})")
 
 
-@pytest.mark.parametrize("kind", ["whole numbers", "days"])
-def test_bands_share_each_record_out(connection: duckdb.DuckDBPyConnection, kind: str) -> None:
-    fill(connection, COLUMNS[kind], 1)
-    rows = "tv_band(label, label_from, label_to, 10)"
-    if kind == "days":
-        rows = "tv_period(label, label_from, label_to, 'month')"
-    weights = connection.execute(f"SELECT record, sum(weight) FROM released, {rows} GROUP BY record").fetchall()
-    assert len(weights) == 200
-    assert all(weight == pytest.approx(1) for _, weight in weights)
-
-
 # --- what is defined -------------------------------------------------------------------------------------------------
 
 
@@ -164,69 +153,11 @@ def test_nothing_is_known_of_nothing(connection: duckdb.DuckDBPyConnection, cond
         assert set(ask(f"{function}({LABEL}{more})").values()) == {None}
 
 
-def test_bands_are_shares_of_labels(connection: duckdb.DuckDBPyConnection) -> None:
-    people(connection, ("[35, 44]", 35, 44), ("[-5, 4]", -5, 4), ("< 18", None, 17), *AGES[2:])
-    found = connection.execute(
-        f"SELECT label, band_from, band_to, weight FROM released, tv_band({LABEL}, 10) ORDER BY ALL"
-    ).fetchall()
-    assert found == [
-        ("*", None, None, 1.0),
-        ("< 18", None, 19, 1.0),
-        (">= 90", 90, None, 1.0),
-        ("[-5, 4]", -10, -1, 0.5),
-        ("[-5, 4]", 0, 9, 0.5),
-        ("[35, 44]", 30, 39, 0.5),
-        ("[35, 44]", 40, 49, 0.5),
-        (None, None, None, 1.0),
-    ]
-
-
-def test_bands_of_decimal_widths_are_the_same_for_all_labels(connection: duckdb.DuckDBPyConnection) -> None:
-    connection.execute("CREATE TABLE released (label VARCHAR, label_from DOUBLE, label_to DOUBLE)")
-    connection.execute(
-        "INSERT INTO released VALUES ('[0.1, 0.4)', 0.1, 0.4), ('0.3', 0.3, 0.3), ('[0.3, 0.4]', 0.3, 0.4)"
-    )
-    found = connection.execute(
-        f"SELECT band_from, band_to, sum(weight) FROM released, tv_band({LABEL}, 0.1) GROUP BY ALL ORDER BY ALL"
-    ).fetchall()
-    assert [tuple(map(float, row)) for row in found] == [
-        pytest.approx(row) for row in [(0.1, 0.2, 1 / 3), (0.2, 0.3, 1 / 3), (0.3, 0.4, 2 + 1 / 3)]
-    ]
-
-
-def test_periods_are_shares_of_labels(connection: duckdb.DuckDBPyConnection) -> None:
-    connection.execute("CREATE TABLE released (label VARCHAR, label_from DATE, label_to DATE)")
-    connection.execute(
-        "INSERT INTO released VALUES ('2024', '2024-01-01', '2024-12-31'), ('< 2024-02-11', NULL, '2024-02-10')"
-    )
-    found = connection.execute(
-        f"SELECT label, period_from, period_to, weight FROM released, tv_period({LABEL}, 'Quarter') ORDER BY ALL"
-    ).fetchall()
-    assert [row[2] for row in found if row[0] == "< 2024-02-11"] == [datetime.date(2024, 3, 31)]
-    assert [(row[1].month, row[2].month, row[3]) for row in found if row[0] == "2024"] == [
-        (1, 3, pytest.approx(91 / 366)),
-        (4, 6, pytest.approx(91 / 366)),
-        (7, 9, pytest.approx(92 / 366)),
-        (10, 12, pytest.approx(92 / 366)),
-    ]
-
-
-def test_the_mean_of_uncertain_groups_is_weighted(connection: duckdb.DuckDBPyConnection) -> None:
-    statement = (
-        "SELECT tv_estimated_mean(value, weight) FROM (VALUES (10, 0.5), (40, 1.0), (NULL, 9.0)) v(value, weight)"
-    )
-    assert one(connection, statement) == pytest.approx(30)
-
-
 @pytest.mark.parametrize(
     ("statement", "told"),
     [
-        ("FROM whole, tv_band(label, label_from, label_to, 0)", "width: expected more than 0"),
-        ("FROM whole, tv_band(label, label_from, label_to, 2.5)", "whole for a column of whole numbers"),
-        ("FROM wide, tv_band(label, label_from, label_to, 0.0001)", "expected a wider one"),
         ("SELECT tv_quantile(label, label_from, label_to, 1.1) FROM whole", "fraction: expected a number from 0 to 1"),
         ("SELECT tv_quantile(label, label_from, label_to, NULL) FROM whole", "fraction: expected a number from 0 to 1"),
-        ("FROM days, tv_period(label, label_from, label_to, 'second')", "unit: expected day"),
         ("SELECT tv_count_between(label, label_from, label_to, TIMESTAMP '2024-01-01', NULL) FROM days", "time of day"),
     ],
 )

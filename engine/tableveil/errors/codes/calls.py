@@ -33,6 +33,10 @@ CODES = {
         "The query takes labels for values: it does more than compare, group and count them.",
         "Follow the hint. It names labels, a function of labels, or a table of estimated values.",
     ),
+    "LABELS_TOO_WIDE": (
+        "The query asks estimated values for a weekday, a month, an hour or a remainder, of which labels hold several.",
+        "Truncate, such as with `date_trunc`, or ask for bands.",
+    ),
     "MESSAGE_TOO_LARGE": (
         "The message is larger than the server takes.",
         "Store large hierarchies on the server instead of in the policy.",

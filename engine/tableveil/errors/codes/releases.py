@@ -31,6 +31,10 @@ CODES = {
         "Objects that wait for approval changed since they were verified.",
         "Reject the release, and make it again.",
     ),
+    "STORAGE_VERSION_INVALID": (
+        "No file can be written for this version of DuckDB.",
+        "Name a version such as `v1.0.0`, with the format `duckdb`.",
+    ),
     "TARGET_NOT_FOUND": ("There is no such target that you may see.", "Look at `tableveil targets`."),
     "PUBLICATION_NOT_FOUND": ("The release is not published to this target.", "The error lists its targets."),
     "RELATED_BEFORE": (

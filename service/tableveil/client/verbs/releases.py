@@ -176,18 +176,22 @@ class ReleaseVerbs(Connection):
         path: Path,
         export_format: ExportFormat = ExportFormat.PARQUET,
         overwrite: bool = False,
+        storage_version: str = "",
     ) -> list[Path]:
         """Writes all public objects of the release to files: a directory of Parquet or CSV, or a fresh DuckDB file.
 
-        `path` exists only once everything is written.
+        `path` exists only once everything is written. DuckDB from `storage_version` on reads the file.
 
         Returns:
             The files in the order of the release's objects, or the database.
 
         Raises:
+            InvalidError: the storage version is none, or the format is another one.
             ConflictError: `path` exists, and `overwrite` is false or it is no such export.
         """
         from tableveil.client.export import export_objects
 
         names = [item.name for item in self.get_release(release).objects]
-        return export_objects(names, lambda name: self.read(release, name), path, export_format, overwrite)
+        return export_objects(
+            names, lambda name: self.read(release, name), path, export_format, overwrite, storage_version
+        )

@@ -54,7 +54,9 @@ def ask(visit: Visit) -> Response:
         meanings = visit.client.read_table(release.name, names[v1.RELEASE_OBJECT_KIND_COLUMNS]).to_pylist()
         kinds = (v1.RELEASE_OBJECT_KIND_ROWS, v1.RELEASE_OBJECT_KIND_COLUMNS, v1.RELEASE_OBJECT_KIND_ABOUT)
         rows, columns, about = (f"{quoted(release.target.schema)}.{quoted(names[kind])}" for kind in kinds)
-        made = questions(rows, columns, about, meanings)
+        named = names.get(v1.RELEASE_OBJECT_KIND_ESTIMATED)
+        estimated = f"{quoted(release.target.schema)}.{quoted(named)}" if named else ""
+        made = questions(rows, columns, about, meanings, estimated)
     if visit.is_part:
         return HTMLResponse(fragment("questions_part.html", questions=made))
     return visit.page("questions.html", release=release, questions=made)
