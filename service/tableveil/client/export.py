@@ -106,7 +106,9 @@ def _unfit_version(version: str, expected: str) -> InvalidError:
 def _write_duckdb(names: Sequence[str], read: Read, target: Path, spill: Path, version: str) -> list[str]:
     # While DuckDB works it swallows errors raised by signal handlers: so it has a thread of its own, and this one waits
     # for it.
-    config = {"temp_directory": str(spill), **({_VERSION: version} if version else {})}
+    config: dict[str, str | bool | int | float | list[str]] = {"temp_directory": str(spill)}
+    if version:
+        config[_VERSION] = version
     with duckdb.connect(target, config=config) as connection, ThreadPoolExecutor(1) as worker:
         for name in names:
             table = render(identifier(name))
