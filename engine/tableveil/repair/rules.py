@@ -38,8 +38,8 @@ def repaired(facts: RowFacts, class_of: Ints, k: int, m: int, *, giving: bool = 
     kept[inside] = facts.counts[inside]
     if m == 1:
         return kept
-    for batch in _batches(inside, facts.people, classes):
-        kept[batch] = _Pairs(facts, batch, classes[batch], k).repaired(giving=giving)
+    for batch in batches(inside, facts.people, classes):
+        kept[batch] = Pairs(facts, batch, classes[batch], k).repaired(giving=giving)
     return kept
 
 
@@ -49,7 +49,7 @@ def pairs_of(people: Ints) -> NDArray[np.int64]:
     return np.arange(len(people)) - np.repeat(starts, np.diff(np.append(starts, len(people))))
 
 
-def _batches(inside: NDArray[np.intp], people: Ints, classes: Ints) -> Iterator[NDArray[np.intp]]:
+def batches(inside: NDArray[np.intp], people: Ints, classes: Ints) -> Iterator[NDArray[np.intp]]:
     """The positions of the facts of some whole classes, people together."""
     if not len(inside):
         return
@@ -65,7 +65,7 @@ def _batches(inside: NDArray[np.intp], people: Ints, classes: Ints) -> Iterator[
             begin, before = end, int(pairs[np.searchsorted(ends, end)])
 
 
-class _Pairs:
+class Pairs:
     """The pairs of labels of people in some classes, and what is left of them."""
 
     def __init__(self, facts: RowFacts, batch: NDArray[np.intp], classes: Ints, k: int) -> None:
@@ -79,9 +79,9 @@ class _Pairs:
         self._sizes = np.diff(np.append(self._starts, len(people)))
         # Labels of a class are numbered anew, so that pairs of them have small numbers.
         single = classes.astype(np.int64) * (int(labels.max()) + 1) + labels
-        found, self._single = np.unique(single, return_inverse=True)
+        found, self.single = np.unique(single, return_inverse=True)
         of_class = np.empty(len(found), np.int64)
-        of_class[self._single] = classes
+        of_class[self.single] = classes
         begins = np.flatnonzero(np.concatenate([[True], of_class[1:] != of_class[:-1]]))
         lengths = np.diff(np.append(begins, len(found)))
         place = np.repeat(begins, lengths)
@@ -90,25 +90,25 @@ class _Pairs:
         self._labels = len(found)
         one, two = _combinations(self._starts, self._sizes)
         twice = np.flatnonzero(self._counts >= 2).astype(np.int32)
-        self._one, self._two = np.concatenate([one, twice]), np.concatenate([two, twice])
-        a, b = self._single[self._one], self._single[self._two]
-        self._pair, self._numbers = supports(square[a] + (a - place[a]) * width[a] + (b - place[b]))
+        self.one, self.two = np.concatenate([one, twice]), np.concatenate([two, twice])
+        a, b = self.single[self.one], self.single[self.two]
+        self.pair, self._numbers = supports(square[a] + (a - place[a]) * width[a] + (b - place[b]))
         self._alive = np.ones(len(people), np.bool_)
 
     def repaired(self, *, giving: bool) -> Ints:
         """How many rows of each fact are left."""
-        live = np.arange(len(self._pair))
+        live = np.arange(len(self.pair))
         while True:
             self._remove_rare()
-            live = live[self._alive[self._one[live]] & self._alive[self._two[live]]]
+            live = live[self._alive[self.one[live]] & self._alive[self.two[live]]]
             # A fact of which one row is left is no pair with itself any more.
-            live = live[(self._one[live] != self._two[live]) | (self._kept[self._one[live]] > 1)]
-            counts = np.bincount(self._pair[live], minlength=self._numbers)
-            bad = live[counts[self._pair[live]] < self._k]
+            live = live[(self.one[live] != self.two[live]) | (self._kept[self.one[live]] > 1)]
+            counts = np.bincount(self.pair[live], minlength=self._numbers)
+            bad = live[counts[self.pair[live]] < self._k]
             if not len(bad):
                 break
-            same = self._one[bad] == self._two[bad]
-            self._kept[self._one[bad[same]]] = 1
+            same = self.one[bad] == self.two[bad]
+            self._kept[self.one[bad[same]]] = 1
             self._cover(bad[~same])
         if giving:
             self._give_back()
@@ -116,12 +116,12 @@ class _Pairs:
 
     def _remove_rare(self) -> None:
         """Removes the labels that fewer than k people of a class have left."""
-        counts = np.bincount(self._single[self._alive], minlength=self._labels)
-        self._alive &= counts[self._single] >= self._k
+        counts = np.bincount(self.single[self._alive], minlength=self._labels)
+        self._alive &= counts[self.single] >= self._k
 
     def _cover(self, bad: NDArray[np.intp]) -> None:
         """Removes one fact of each bad pair: they stay bad, whatever else is removed."""
-        one, two = self._one[bad], self._two[bad]
+        one, two = self.one[bad], self.two[bad]
         while len(one):
             facts, places = np.unique(np.concatenate([one, two]), return_inverse=True)
             score = np.bincount(places) / self._kept[facts]
@@ -138,16 +138,16 @@ class _Pairs:
 
     def _give_back(self) -> None:
         """Gives labels back that enough others have, alone and with each label that the person has left."""
-        different = self._one != self._two
+        different = self.one != self.two
         for _ in range(GIVEN_BACK):
-            alive_one, alive_two = self._alive[self._one], self._alive[self._two]
-            both = alive_one & alive_two & (different | (self._kept[self._one] > 1))
-            counts = np.bincount(self._pair[both], minlength=self._numbers)
-            singles = np.bincount(self._single[self._alive], minlength=self._labels)
-            may = ~self._alive & (singles[self._single] >= self._k - 1)
+            alive_one, alive_two = self._alive[self.one], self._alive[self.two]
+            both = alive_one & alive_two & (different | (self._kept[self.one] > 1))
+            counts = np.bincount(self.pair[both], minlength=self._numbers)
+            singles = np.bincount(self.single[self._alive], minlength=self._labels)
+            may = ~self._alive & (singles[self.single] >= self._k - 1)
             half = np.flatnonzero((alive_one != alive_two) & different)
-            half = half[counts[self._pair[half]] < self._k - 1]
-            may[np.where(self._alive[self._one[half]], self._two[half], self._one[half])] = False
+            half = half[counts[self.pair[half]] < self._k - 1]
+            may[np.where(self._alive[self.one[half]], self.two[half], self.one[half])] = False
             found = np.flatnonzero(may)
             if not len(found):
                 break
@@ -158,10 +158,10 @@ class _Pairs:
             self._kept[order[first]] = 1
             self._alive[order[first]] = True
         own = np.flatnonzero(~different)
-        two_rows = self._alive[self._one[own]] & (self._kept[self._one[own]] > 1)
-        counts = np.bincount(self._pair[own[two_rows]], minlength=self._numbers)
-        back = own[self._alive[self._one[own]] & (counts[self._pair[own]] >= self._k - 1)]
-        self._kept[self._one[back]] = self._counts[self._one[back]]
+        two_rows = self._alive[self.one[own]] & (self._kept[self.one[own]] > 1)
+        counts = np.bincount(self.pair[own[two_rows]], minlength=self._numbers)
+        back = own[self._alive[self.one[own]] & (counts[self.pair[own]] >= self._k - 1)]
+        self._kept[self.one[back]] = self._counts[self.one[back]]
 
 
 def _combinations(starts: NDArray[np.intp], sizes: NDArray[np.intp]) -> tuple[Ints, Ints]:

@@ -2,38 +2,56 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.backend import WarehouseSession
+from tableveil.backend import Session, render, table
 from tableveil.counting import open_counter
 from tableveil.dictionary import Dictionary, build_dictionary, read_together
 from tableveil.dictionary.coded import CodedAttribute
 from tableveil.errors import Fault, InfeasibleError, InvalidError, by_rank
+from tableveil.hierarchy import InlineLevels, RuleHierarchy, ValueKind, label_values
+from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.lattice import Lattice
 from tableveil.lifecycle import Solution
 from tableveil.pipelines.guarantees import classes_before, guarantees_of
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.read import Counted, Dictionaries, FoundHierarchies, count_classes, hierarchies_of
 from tableveil.pipelines.solution import Method
-from tableveil.policy import KnownFacts, Policy, SensitiveShare, described, level_field, policy_warnings
+from tableveil.policy import (
+    Anchor,
+    Choose,
+    KnownFacts,
+    Policy,
+    RelativeTime,
+    SensitiveShare,
+    described,
+    level_field,
+    policy_warnings,
+)
 from tableveil.policy.methods.related_tables import RELATED_TABLES
 from tableveil.related.staging import StagedEvents, codes_of_events, codes_of_people, stage_events, stage_people
+from tableveil.related.values import values_of_events, values_of_people
 from tableveil.release import ReleasePlan
 from tableveil.release.by_value import ByValue
 from tableveil.release.related import RelatedRelease, event_release, fresh_keys, people_plan
+from tableveil.repair.anchor import AnchorColumn, AnchorLabels
 from tableveil.repair.facts import RowFacts
 from tableveil.repair.problem import CodedCombinations, EventCombinations, RelatedProblem
 from tableveil.repair.rows import capped, kept_rows
 from tableveil.repair.search import RelatedOutcome, Repaired, search_related
-from tableveil.source import Source
+from tableveil.repair.shares import Having, within_share
 from tableveil.source.related_rows import check_related_rows
 from tableveil.state.releases import Proof, Searched
 
 Ints = NDArray[np.int32]
+
+DICTIONARIES = 10_000
+"""More than a table has columns: the dictionaries of each table are numbered from a multiple of it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,33 +71,55 @@ class _Rows:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class _Share:
+    """A share of a sensitive value: who has which value, if it is of people, or the value of each row that is left."""
+
+    model: SensitiveShare
+    of_people: Having | None
+    values: Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class CountedRelated:
     """People as any source is counted, and the rows of their events.
 
-    `fact_of` has the fact of each row that no cap leaves out, one table after the other. `chance` decides by a secret
-    that is kept nowhere. `notes` are for the owner.
+    `fact_of` has the fact of each row that no cap leaves out, one table after the other. Chance decides by the
+    `secret`, which is kept nowhere. `notes` are for the owner.
     """
 
     counted: Counted
     rows: tuple[_Rows, ...]
     problem: RelatedProblem
     fact_of: NDArray[np.intp]
-    chance: np.random.Generator
+    anchor: AnchorLabels | None
+    shares: tuple[_Share, ...]
+    secret: int
     notes: tuple[str, ...]
+
+    def chosen(self, found: Repaired) -> NDArray[np.bool_]:
+        """The rows that a repair keeps, of those that no cap leaves out; always the same ones."""
+        fact_of, chance = found.fact_of[self.fact_of], np.random.default_rng(self.secret)
+        return kept_rows(fact_of, found.facts.counts, found.kept, chance)
+
+    def within_shares(self, found: Repaired) -> bool:
+        """Whether a repair keeps all shares of sensitive values."""
+        return all(self.within(share, found) for share in self.shares)
+
+    def within(self, share: _Share, found: Repaired) -> bool:
+        """Whether a repair keeps the share of a sensitive value."""
+        kept = found.kept > 0
+        facts = RowFacts(found.facts.people[kept], found.facts.labels[kept], found.kept[kept])
+        having = share.of_people
+        if having is None:
+            chosen = self.chosen(found)
+            places = (np.cumsum(kept) - 1)[found.fact_of[self.fact_of[chosen]]]
+            owners = places if not share.model.values else facts.people[places].astype(np.int64)
+            having = Having.of(owners, share.values[chosen], of_facts=not share.model.values)
+        return within_share(share.model.l, having, facts, found.class_of, self.problem.m)
 
 
 class RelatedTablesMethod(Method[CountedRelated]):
     """See `Method`."""
-
-    def admit(self, session: WarehouseSession, policy: Policy, source: Source) -> None:
-        """Refuses what this version only checks."""
-        options, faults = RELATED_TABLES.options(policy), []
-        if options.relative_time is not None:
-            faults.append(Fault("tables.relative_time", "days since an anchor", "nothing, in this version"))
-        if any(isinstance(model, SensitiveShare) for model in policy.privacy_models):
-            faults.append(Fault("privacy_models", "sensitive_share", "other models, in this version"))
-        if faults:
-            raise InvalidError.about("POLICY_INVALID", "no such release", faults)
 
     def count(self, job: JobContext, policy: Policy, read: Dictionaries) -> CountedRelated:
         """The people's combinations, and the rows of events with theirs."""
@@ -92,32 +132,39 @@ class RelatedTablesMethod(Method[CountedRelated]):
         number = stage_people(session, counted.source, key, options.relative_time)
         staged = stage_events(session, options.events, counted.source.related, options.relative_time)
         hierarchies = hierarchies_of(job.rows, policy)
-        chance = np.random.default_rng()
+        secret = secrets.randbits(128)
         rows = []
-        for each in staged:
-            found, unfit = _rows(job, each, hierarchies)
+        for i, each in enumerate(staged, 1):
+            found, unfit = _rows(job, each, hierarchies, i * DICTIONARIES)
             rows += [found] if found is not None else []
             faults += unfit
         if faults:
             raise InvalidError.about("POLICY_INVALID", "the policy does not fit the tables", faults)
         if options.most_rows_of_a_person is not None:
-            rows = _capped(rows, options.most_rows_of_a_person, chance)
+            rows = _capped(rows, options.most_rows_of_a_person, np.random.default_rng(secret))
         problem, fact_of = _problem(job, counted, number, rows)
-        return CountedRelated(counted, tuple(rows), problem, fact_of, chance, tuple(notes))
+        anchor = _anchor(session, options.relative_time, len(counted.dictionaries), rows)
+        shares = tuple(_share(session, counted, rows, model) for model in _shares(policy))
+        return CountedRelated(counted, tuple(rows), problem, fact_of, anchor, shares, secret, tuple(notes))
 
     def solve(self, job: JobContext, counts: CountedRelated) -> Solution:
         """The best levels of all columns, and the repair of the rows."""
         policy = counts.counted.policy
-        outcome = search_related(
-            counts.problem, None, lambda found: True, job.control, policy.search.seconds, job.report.on_progress
-        )
+        judges = policy.search.choose is Choose.QUASI_IDENTIFIERS_ONLY
+        permits = (lambda found: True) if judges else counts.within_shares
+        seconds, report = policy.search.seconds, job.report.on_progress
+        outcome = search_related(counts.problem, counts.anchor, permits, job.control, seconds, report)
         if outcome.best is None:
             raise _nothing_valid(counts, outcome)
+        if judges and not counts.within_shares(outcome.best):
+            raise _unprotected(counts, outcome.best)
         return _solution(job, counts, outcome, outcome.best)
 
 
-def _rows(job: JobContext, staged: StagedEvents, hierarchies: FoundHierarchies) -> tuple[_Rows | None, list[Fault]]:
-    """The rows of an event table, or the faults of its columns."""
+def _rows(
+    job: JobContext, staged: StagedEvents, hierarchies: FoundHierarchies, first: int
+) -> tuple[_Rows | None, list[Fault]]:
+    """The rows of an event table, or the faults of its columns; dictionaries have numbers from the first one on."""
     session, source, event = job.session, staged.source, staged.event
     dictionaries, faults = [], list[Fault]()
     known = read_together(session, source, [source.column(a.column) for a in event.quasi_identifiers], {})
@@ -127,8 +174,7 @@ def _rows(job: JobContext, staged: StagedEvents, hierarchies: FoundHierarchies) 
         hierarchy, reference = hierarchies.found.get(event.qualified(attribute.column), (None, ""))
         if hierarchy is None:
             continue
-        number = 1000 + event.first + j
-        of = CodedAttribute(attribute, hierarchy, reference, number, event.field(j))
+        of = CodedAttribute(attribute, hierarchy, reference, first + j, event.field(j))
         dictionary, unfit = build_dictionary(session, source, of, known.get(attribute.column))
         faults += unfit
         dictionaries += [dictionary] if dictionary is not None else []
@@ -182,6 +228,60 @@ def _problem(
         options.removable(total),
     )
     return problem, fact_of
+
+
+def _anchor(session: Session, time: RelativeTime | None, first_axis: int, rows: Sequence[_Rows]) -> AnchorLabels | None:
+    """The columns of days, with the labels that an event at the anchor has; a person's own date has no such event."""
+    if time is None or time.anchor is Anchor.COLUMN:
+        return None
+    columns, first, axis = list[AnchorColumn](), 0, first_axis
+    for each in rows:
+        names = [dictionary.attribute.column for dictionary in each.dictionaries]
+        if each.staged.days:
+            place = names.index(each.staged.days[0])
+            dictionary, codes = each.dictionaries[place], each.combinations.codes[place]
+            anchors = _anchors(session, time.anchor, dictionary)
+            columns.append(AnchorColumn(axis + place, first, codes, dictionary.levels.groups, anchors))
+        first += each.combinations.number
+        axis += len(names)
+    return AnchorLabels(tuple(columns))
+
+
+def _anchors(session: Session, anchor: Anchor, days: Dictionary) -> tuple[int, ...]:
+    """Per level the group of the first day, or of rows without a day before; -1 if there is none."""
+    levels, hierarchy = days.levels, days.attribute.hierarchy
+    if anchor is Anchor.PREVIOUS_EVENT:
+        code = levels.null_code
+        found = [-1 if code is None else int(groups[code]) for groups in levels.groups]
+    else:
+        rule = hierarchy if isinstance(hierarchy, InlineLevels | RuleHierarchy) else SuppressionOnly()
+        labelled = label_values(rule, ValueKind.INTEGER, [0], ["0"])
+        texts = [labels[0] for labels in labelled.labels] if labelled.covered.all() else []
+        rows = session.rows("SELECT code FROM " + render(table(days.table_name)) + " WHERE value = 0")
+        found = [rows[0][0] if rows else -1]
+        for labels, text in zip(levels.labels, texts, strict=False):
+            found.append(labels.index(text) if text in labels else -1)
+    # At the top all rows have one label, that of the anchor, too.
+    return (*found[:-1], *([-1] * (levels.top - len(found))), 0)[: levels.top + 1] if levels.top else (0,)
+
+
+def _shares(policy: Policy) -> tuple[SensitiveShare, ...]:
+    return tuple(model for model in policy.privacy_models if isinstance(model, SensitiveShare))
+
+
+def _share(session: Session, counted: Counted, rows: Sequence[_Rows], model: SensitiveShare) -> _Share:
+    key = counted.policy.person_column or ""
+    if not model.table:
+        people, values = values_of_people(session, counted.source, key, model.column, model.values)
+        return _Share(model, Having.of(people.astype(np.int64), values, of_facts=False), values)
+    found = []
+    for each in rows:
+        values = np.full(each.staged.rows, -1, np.int32)
+        if each.staged.event.name == model.table:
+            places, own = values_of_events(session, each.staged, model.column, model.values)
+            values[places] = own
+        found.append(values[each.places][each.left])
+    return _Share(model, None, np.concatenate(found))
 
 
 def _lattice(policy: Policy, counted: Counted, rows: Sequence[_Rows]) -> Lattice:
@@ -242,7 +342,7 @@ def _solution(job: JobContext, counts: CountedRelated, outcome: RelatedOutcome, 
 
 def _released(counts: CountedRelated, best: Repaired, plan: ReleasePlan) -> RelatedRelease:
     """The plans of the rows of all tables."""
-    chosen = kept_rows(best.fact_of[counts.fact_of], best.facts.counts, best.kept, counts.chance)
+    chosen = counts.chosen(best)
     key, problem = plan.policy.person_column or "", counts.problem
     events, first, begin, label = [], 0, len(plan.dictionaries), 0
     for i, each in enumerate(counts.rows):
@@ -273,6 +373,22 @@ def _proof(counts: CountedRelated, outcome: RelatedOutcome) -> Proof:
     return Proof(outcome.complete, outcome.lower_bound, how, outcome.seconds, "numpy", "", searched)
 
 
+def _unprotected(counts: CountedRelated, found: Repaired) -> InfeasibleError:
+    """The error of a choice that was made without the sensitive values, and does not protect them."""
+    models = counts.counted.policy.privacy_models
+    unmet = [each.model for each in counts.shares if not counts.within(each, found)]
+    faults = [
+        Fault(
+            f"privacy_models[{models.index(model)}].sensitive_share",
+            "a larger share of the people of some known rows, at the levels that were chosen without these values",
+            str(model),
+            "With search.choose: ALL_MODELS, the levels are chosen by it.",
+        )
+        for model in unmet
+    ]
+    return InfeasibleError("VALUES_UNPROTECTED", "the choice does not protect the sensitive values", faults)
+
+
 def _nothing_valid(counts: CountedRelated, outcome: RelatedOutcome) -> InfeasibleError:
     """The error of limits that no levels keep, with those that would do."""
     problem, least = counts.problem, outcome.least
@@ -285,6 +401,16 @@ def _nothing_valid(counts: CountedRelated, outcome: RelatedOutcome) -> Infeasibl
             f"at least {suppressed / max(len(problem.combination_of), 1):.4f}",
         )
     removed = sum(least.removed)
+    if removed <= problem.removable:
+        models = counts.counted.policy.privacy_models
+        model = next(each.model for each in counts.shares if not counts.within(each, least))
+        return InfeasibleError.of(
+            "INFEASIBLE",
+            f"privacy_models[{models.index(model)}].sensitive_share",
+            "a larger share of the people of some known rows, at all levels that were repaired",
+            str(model),
+            "Ask for a smaller l, or make the column IDENTIFYING.",
+        )
     return InfeasibleError.of(
         "INFEASIBLE",
         "tables.rows_limit",

@@ -1,0 +1,89 @@
+"""Shares of sensitive values: of the people whom known rows leave, at most one in l has a value.
+
+They are checked, and the repair never reads them: what is removed tells nothing of sensitive values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.repair.facts import Ints, RowFacts
+from tableveil.repair.rules import Pairs, batches
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Having:
+    """Who has which value: distinct pairs of an owner and a value, by owner. Values are numbered from 0.
+
+    An owner is a person, or with `of_facts` a fact: then a value counts in the known rows alone.
+    """
+
+    owners: NDArray[np.int64]
+    values: Ints
+    of_facts: bool
+
+    @classmethod
+    def of(cls, owners: NDArray[np.int64], values: Ints, *, of_facts: bool) -> Having:
+        """The distinct pairs of owners and values; negative values are none."""
+        some = values >= 0
+        number = int(values.max(initial=-1)) + 1
+        keys = np.unique(owners[some] * max(number, 1) + values[some])
+        return cls(keys // max(number, 1), (keys % max(number, 1)).astype(np.int32), of_facts)
+
+    def expanded(self, owners: NDArray[np.int64]) -> tuple[NDArray[np.intp], Ints]:
+        """Each value of each of these owners: the places of the owners, and the values."""
+        begins = np.searchsorted(self.owners, owners)
+        lengths = np.searchsorted(self.owners, owners, side="right") - begins
+        places = np.repeat(np.arange(len(owners)), lengths)
+        offsets = np.arange(len(places)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        return places, self.values[begins[places] + offsets]
+
+
+def within_share(one_in: Decimal, having: Having, facts: RowFacts, class_of: Ints, m: int) -> bool:
+    """Whether no value is that of more than one in so many people of a class, whatever up to m of the facts are known.
+
+    `facts` are those of released rows; the facts of `having` are the places of these.
+    """
+    if not having.of_facts:
+        people = np.flatnonzero(class_of >= 0)
+        if _above(one_in, having, class_of[people].astype(np.int64), [people]):
+            return False
+    classes = class_of[facts.people]
+    everything = np.arange(len(facts))
+    for batch in batches(everything, facts.people, classes) if len(facts) else ():
+        for sets, ones, twos in _sets(facts, batch, classes, m):
+            owners = [batch[ones], batch[twos]] if having.of_facts else [facts.people[batch[ones]]]
+            if _above(one_in, having, sets, owners):
+                return False
+    return True
+
+
+def _sets(
+    facts: RowFacts, batch: NDArray[np.intp], classes: Ints, m: int
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.integer[Any]], NDArray[np.integer[Any]]]]:
+    """Of each person in some classes the sets of one and of two facts: their numbers, and the two facts."""
+    pairs = Pairs(facts, batch, classes[batch], 1)
+    each = np.arange(len(batch))
+    yield pairs.single, each, each
+    if m > 1:
+        yield pairs.pair, pairs.one, pairs.two
+
+
+def _above(one_in: Decimal, having: Having, sets: NDArray[np.int64], owners: list[NDArray[np.integer[Any]]]) -> bool:
+    """Whether a value is that of too many people of a set; each entry is a person's, whom all of the owners are of."""
+    if not len(sets):
+        return False
+    support = np.bincount(sets)
+    expanded = [having.expanded(of.astype(np.int64)) for of in owners]
+    number = max(int(having.values.max(initial=-1)) + 1, 1)
+    # A person has a value once, in whichever of the rows.
+    each = np.unique(np.concatenate([places * number + values for places, values in expanded]))
+    found, counts = np.unique(sets[each // number] * number + each % number, return_counts=True)
+    numerator, denominator = one_in.as_integer_ratio()
+    return bool((counts * float(numerator) > support[found // number] * float(denominator)).any())

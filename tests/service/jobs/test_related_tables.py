@@ -1,0 +1,185 @@
+"""Releases of people and their events, against plain Python that joins the written tables; names are hostile."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from tableveil.backend import Database, Session
+from tableveil.errors import InfeasibleError
+from tableveil.hierarchy.rules import Intervals, SuppressionOnly
+from tableveil.policy import (
+    Anchor,
+    AttributePolicy,
+    Choose,
+    EventTable,
+    KAnonymity,
+    KnownFacts,
+    Orphans,
+    Policy,
+    RelatedTables,
+    RelativeTime,
+    ReleaseTarget,
+    Role,
+    SearchOptions,
+    SensitiveShare,
+    TableReference,
+)
+from tableveil.state.releases import Release
+
+Run = Callable[..., Release]
+Label = tuple[object, ...]
+
+KEY = 'the "key"'
+DAYS = Intervals("-400", "400", ("25", "100", "400"))
+DATED = (("visits", "the day", "ward's"), ("labs", "taken", "code"))
+"""The event tables, with their columns of days and of what happened."""
+
+
+def _policy(m: int, anchor: Anchor, **options: Any) -> Policy:
+    events = tuple(
+        EventTable(
+            name,
+            TableReference("", "main", name),
+            "whose",
+            Orphans.DROP,
+            (
+                AttributePolicy(day, Role.QUASI_IDENTIFIER, DAYS),
+                AttributePolicy(what, Role.QUASI_IDENTIFIER, SuppressionOnly()),
+                AttributePolicy("ill", Role.SENSITIVE),
+            ),
+        )
+        for name, day, what in DATED
+    )
+    related = RelatedTables(events, Decimal(1), relative_time=RelativeTime(anchor), **options)
+    return Policy(
+        source=TableReference("", "main", "patients"),
+        attributes=(
+            AttributePolicy(KEY, Role.IDENTIFYING),
+            AttributePolicy("age", Role.QUASI_IDENTIFIER, Intervals("0", "100", ("10", "50"))),
+        ),
+        person_column=KEY,
+        privacy_models=(KAnonymity(3), KnownFacts(m)),
+        release=ReleaseTarget("main", "r", events=("visits", "labs")),
+        default_role=Role.IDENTIFYING,
+        suppression_limit=Decimal("0.2"),
+        methods=(related,),
+    )
+
+
+@pytest.fixture
+def clinic(session: Session) -> None:
+    """Sixty people: five of them without events, one row in ten without a day, and rows of nobody known."""
+    chance = Random(7)
+    people = pa.table({KEY: [f"p{i}" for i in range(60)], "age": [chance.randint(0, 99) for _ in range(60)]})
+    with session.relation("made", people):
+        session.execute("CREATE TABLE main.patients AS SELECT * FROM made")
+    for name, day, what in DATED:
+        rows = [(f"p{min(chance.randint(0, 54), chance.randint(0, 70))}", chance.randint(0, 300)) for _ in range(150)]
+        columns = {
+            "whose": [person for person, _ in rows] + ["nobody"],
+            "at": [None if chance.random() < 0.1 else at for _, at in rows] + [1],
+            what: [chance.choice("abc") for _ in rows] + ["a"],
+            "ill": [chance.choice(["flu", "hiv", None]) for _ in rows] + ["flu"],
+        }
+        with session.relation("made", pa.table(columns)):
+            session.execute(
+                f'CREATE TABLE main.{name} AS SELECT whose, DATE \'2024-01-01\' + "at"::INTEGER AS "{day}", '
+                f'"{what}", ill FROM made'
+            )
+
+
+def _written(session: Session) -> tuple[dict[Any, object], dict[Any, Counter[Label]], dict[Any, set[object]]]:
+    """By key the class, the labels of the rows, and whether one is at the anchor."""
+    classes = dict(session.rows(f'SELECT "{KEY.replace(chr(34), chr(34) * 2)}", age FROM main.r'))
+    labels, days = defaultdict[Any, Counter[Label]](Counter), defaultdict[Any, set[object]](set)
+    for name, day, what in DATED:
+        columns = f'"{KEY.replace(chr(34), chr(34) * 2)}", r."{day}", r."{what}", r."{day}_from", r."{day}_to"'
+        for key, at, happened, low, high in session.rows(f"SELECT {columns} FROM main.r_{name} AS r"):
+            labels[key][name, at, happened] += 1
+            days[key].add("*" if at == "*" else None if at is None else low <= 0 <= high)
+    return classes, labels, days
+
+
+@pytest.mark.usefixtures("clinic")
+@pytest.mark.parametrize("m", [1, 2])
+@pytest.mark.parametrize(
+    ("anchor", "options"),
+    [
+        (Anchor.FIRST_EVENT, {}),
+        (Anchor.PREVIOUS_EVENT, {"most_rows_of_a_person": 4}),
+    ],
+)
+def test_whoever_knows_rows_finds_nobody_or_k_people(
+    database: Database, session: Session, run: Run, m: int, anchor: Anchor, options: dict[str, Any]
+) -> None:
+    release = run(database, _policy(m, anchor, **options))
+    classes, labels, days = _written(session)
+    assert set(labels) <= set(classes)
+    assert not any(str(key).startswith("p") for key in classes)
+    there = (True, "*") if anchor is Anchor.FIRST_EVENT else (None, "*")
+    for of in set(classes.values()):
+        keys = [key for key, own in classes.items() if own == of]
+        without = [key for key in keys if days[key] and not days[key].intersection(there)]
+        assert len(keys) >= 3
+        assert len(without) == 0 or len(without) >= 3
+        known = sorted({label for key in keys for label in labels[key]}, key=repr)
+        for size in range(1, m + 1):
+            for rows in itertools.combinations_with_replacement(known, size):
+                fits = sum(all(labels[key][row] >= rows.count(row) for row in rows) for key in keys)
+                assert fits == 0 or fits >= 3
+    if options:
+        assert max(sum(of.values()) for of in labels.values()) <= 4
+    facts = dict(session.rows("SELECT fact, value FROM main.r_about"))
+    assert facts["known_facts"] == str(m)
+    assert facts["suppressed_people"] == str(60 - len(classes))
+    for name, *_ in DATED:
+        (number,) = (item.row_count for item in release.objects if item.name == f"r_{name}")
+        orphans = session.value(
+            f'SELECT count(*) FROM main.{name} WHERE whose NOT IN (SELECT "the ""key""" FROM patients)'
+        )
+        assert facts[f"removed_rows {name}"] in (str(151 - orphans - number), "of fewer than 3 people")
+    assert session.value("SELECT sum(below_k) FROM main.r_known_rows WHERE known_rows <= ?", [m]) == 0
+
+
+@pytest.mark.usefixtures("clinic")
+def test_shares_of_sensitive_values_choose_levels_or_judge_them(database: Database, run: Run) -> None:
+    policy = _policy(1, Anchor.FIRST_EVENT)
+    share = SensitiveShare("ill", Decimal("1.05"), "visits", ("hiv",))
+    asked = replace(policy, privacy_models=(*policy.privacy_models, share))
+    # The verification counts the shares of what is written.
+    run(database, asked)
+    strict = replace(asked, privacy_models=(*policy.privacy_models, replace(share, l=Decimal(50))))
+    again = replace(strict, release=replace(policy.release, name="s"), repeat_reason="another")
+    with pytest.raises(InfeasibleError) as refused:
+        run(database, again)
+    assert refused.value.faults[0].field == "privacy_models[2].sensitive_share"
+    judged = replace(again, search=SearchOptions(choose=Choose.QUASI_IDENTIFIERS_ONLY))
+    with pytest.raises(InfeasibleError) as unprotected:
+        run(database, judged)
+    assert unprotected.value.code == "VALUES_UNPROTECTED"
+
+
+@pytest.mark.usefixtures("clinic")
+def test_rows_that_may_not_be_removed_are_told_by_their_limit(database: Database, run: Run) -> None:
+    policy = _policy(2, Anchor.FIRST_EVENT)
+    (related,) = policy.methods
+    fixed = SearchOptions(
+        levels=(("age", 0), ("visits.the day", 0), ("visits.ward's", 0), ("labs.taken", 0), ("labs.code", 0))
+    )
+    with pytest.raises(InfeasibleError) as refused:
+        run(
+            database,
+            replace(
+                policy, suppression_limit=Decimal(1), methods=(replace(related, rows_limit=Decimal(0)),), search=fixed
+            ),
+        )
+    assert refused.value.faults[0].field == "tables.rows_limit"
