@@ -875,7 +875,8 @@ class ErasePersonsResponse(_message.Message):
         """Other places where somebody typed such a value, if the caller sees them: jobs, which DeleteJob deletes with their
         policies and results; worksheets of other tables, for DeleteWorksheet; versions of hierarchies, for
         ForgetHierarchyRows; the newest declared privacy of tables, which a newer one by DeclarePrivacy deletes; and
-        policies of releases, which stay as evidence when WithdrawRelease drops the released rows.
+        policies of releases, which stay as evidence when WithdrawRelease drops the released rows. And the other tables of
+        releases of related tables that have rows of these people, for ErasePersons.
         """
 
     def __init__(

@@ -31,6 +31,10 @@ _EXCLUDED_BECAUSE = {
 _OBJECTS = {
     release_service_pb2.RELEASE_OBJECT_KIND_ROWS: "the anonymized rows",
     release_service_pb2.RELEASE_OBJECT_KIND_CLASSES: "the classes, their sizes and risks",
+    release_service_pb2.RELEASE_OBJECT_KIND_EVENTS: "the rows of an event table, by the people's key",
+    release_service_pb2.RELEASE_OBJECT_KIND_EVENT_COLUMNS: "the meaning of each of its columns",
+    release_service_pb2.RELEASE_OBJECT_KIND_EVENT_LABELS: "its labels, with bounds, ranks and records",
+    release_service_pb2.RELEASE_OBJECT_KIND_KNOWN_ROWS: "how few keys fit to one to five known rows",
     release_service_pb2.RELEASE_OBJECT_KIND_RISK: "risks of the released rows",
     release_service_pb2.RELEASE_OBJECT_KIND_RISK_HISTOGRAM: "classes by size",
     release_service_pb2.RELEASE_OBJECT_KIND_CLASSIFICATION: "how well classifiers trained on it do",

@@ -103,6 +103,8 @@ def _by_way(places: Iterable[str]) -> Mapping[str, list[str]]:
                 way = "tableveil delete"
             case "worksheets":
                 way = "tableveil worksheets delete"
+            case "tables":
+                way = "rows of theirs, for tableveil erase"
             case "hierarchies":
                 way = "tableveil hierarchies forget"
             case "releases":

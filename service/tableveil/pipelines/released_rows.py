@@ -89,4 +89,4 @@ def other_source(release: Release, faults: Sequence[Fault] = ()) -> ConflictErro
 
 def source_name(release: Release) -> str:
     """The name of a release's source in messages."""
-    return "a query" if release.source_tables else shortened(str(release.source))
+    return "a query" if not release.source.table else shortened(str(release.source))

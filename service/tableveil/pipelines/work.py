@@ -48,7 +48,7 @@ class Work:
     partial: bool = False
     population: Population | None = None
     source_query: str = ""
-    hierarchy_tables: tuple[TableReference, ...] = ()
+    other_tables: tuple[TableReference, ...] = ()
     warnings: tuple[str, ...] = ()
     catalog: str = ""
     warehouse: str = ""
@@ -92,7 +92,9 @@ def policy_work(
         check_bound(session, policy, definition)
         return session.recorded(definition.reference)
 
-    definitions = [attribute.hierarchy for attribute in policy.attributes]
+    events = () if policy.related is None else policy.related.events
+    attributes = (*policy.attributes, *(attribute for event in events for attribute in event.attributes))
+    definitions = [attribute.hierarchy for attribute in attributes]
     return Work(
         kind=kind,
         document=document,
@@ -102,10 +104,13 @@ def policy_work(
         classes_of=policy.classes_of,
         population=policy.population,
         source_query=policy.source_query,
-        hierarchy_tables=tuple(
-            TableReference(definition.catalog, definition.schema, definition.table)
-            for definition in definitions
-            if isinstance(definition, (TableLevels, SafeHarborZip))
+        other_tables=(
+            *(event.table for event in events),
+            *(
+                TableReference(definition.catalog, definition.schema, definition.table)
+                for definition in definitions
+                if isinstance(definition, (TableLevels, SafeHarborZip))
+            ),
         ),
         catalog=policy.source.catalog,
     )

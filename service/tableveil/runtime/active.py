@@ -50,7 +50,7 @@ def tables_read(session: Session, work: Work, source: TableReference) -> tuple[T
     """The tables or views that a job reads, given its resolved source."""
     query, _ = resolve_query(session, work.source_query) if work.source_query else (None, [])
     population = work.population.table if work.population is not None else None
-    others = (*((population,) if population is not None else ()), *work.hierarchy_tables)
+    others = (*((population,) if population is not None else ()), *work.other_tables)
     return (
         *((source,) if query is None else query.tables),
         *(replace(read, schema=scoped(work.warehouse, read.schema)) for read in others),

@@ -50,7 +50,7 @@ def release_of(
         job=evidence.job,
         created_at=jobs.now(),
         source=session.recorded(plan.source.reference),
-        source_tables=plan.source.query.tables if plan.source.query is not None else (),
+        source_tables=plan.source.tables if plan.source.query is not None or plan.source.related else (),
         source_fingerprint=evidence.fingerprint.rows,
         target_schema=target.schema,
         target_name=target.name,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
@@ -16,7 +18,7 @@ from tableveil.loading import empty
 from tableveil.policy import TableReference
 from tableveil.source.model import Column
 from tableveil.source.sketch import hashed
-from tableveil.source.tables import columns_of, described_table, without_values
+from tableveil.source.tables import columns_of, described_table, find_table, without_values
 from tableveil.state import answered_requests, sketches, trials
 from tableveil.state import persons as digests
 from tableveil.state.migrate import fingerprint_key
@@ -57,14 +59,14 @@ def erase(session: Session, target: TableReference, person_column: str, persons:
     releases = earlier_releases(session.ledger, [target], None)
     # A query has no source table.
     policies = session.ledger.rows(
-        "SELECT number, policy->>'$.person_column', source_table <> '' FROM tableveil.releases "
-        "WHERE list_contains(?::BIGINT[], number)",
+        "SELECT number, policy, source_table <> '' FROM tableveil.releases WHERE list_contains(?::BIGINT[], number)",
         [releases],
     )
+    whose = [(number, _identifying(target, document), of_table) for number, document, of_table in policies]
     types = dict(described_table(session, target))
     # A release that its principal may not see offers no column.
     told = seen_among(session.ledger, releases)
-    person_columns = {name for number, name, of_table in policies if of_table and name is not None and number in told}
+    person_columns = {name for number, name, of_table in whose if of_table and name is not None and number in told}
     person = _found_column(person_column, sorted(person_columns), list(types))
     _stage_persons(session, persons, types[person])
     of_people = exp.In(this=column(person), query=exp.select(column("person")).from_(_PERSONS).subquery())
@@ -74,7 +76,7 @@ def erase(session: Session, target: TableReference, person_column: str, persons:
     key = fingerprint_key(session.ledger)
     digests_known = digests.known_of(session.ledger, releases)
     erasure, holding = digests.PersonEraser(session.ledger), set[int]()
-    for release, name, of_table in policies:
+    for release, name, of_table in whose:
         # Others may identify people by another column than this time. Columns of a query may have any name.
         own = name if of_table and name is not None else person
         sampled = sketches.sampled_columns(session.ledger, release) if of_table else []
@@ -89,6 +91,7 @@ def erase(session: Session, target: TableReference, person_column: str, persons:
     removed = empty(session, target, of_people)
     answered_requests.forget_answers(session.ledger)
     gone, places = forget_left(session, target, columns, _ROWS, releases)
+    places += sorted({place for _, document, _ in policies for place in _elsewhere(session, target, document)})
     for staged in (_PERSONS, _ROWS):
         session.execute(drop("TABLE", staged))
     untold = {*releases} - digests_known
@@ -97,6 +100,43 @@ def erase(session: Session, target: TableReference, person_column: str, persons:
         take_back_trial(session, trial, "An erasure removed people whom it holds, or may hold.")
     found_in, unknown, of_table = (tuple(sorted({*those} - tried)) for those in (holding, untold, releases))
     return Erased(removed, person, wanted, wanted - row, found_in, unknown, of_table, gone, tuple(places))
+
+
+def _identifying(target: TableReference, document: str) -> str | None:
+    """The column of a table that identifies people by a policy: of its source, or of one of its related tables."""
+    policy = json.loads(document)
+    if "tables" not in policy:
+        column_: str | None = policy.get("person_column")
+        return column_
+    return dict(_related(policy)).get((target.schema.casefold(), target.table.casefold()))
+
+
+def _related(policy: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], str]]:
+    """Related tables of a policy, each with the column that has the key of people."""
+    people, events = policy["tables"].get("people", {}), policy["tables"].get("events", ())
+    schema, key = people.get("schema", "main"), people.get("key", "")
+    yield (schema.casefold(), people.get("table", "").casefold()), key
+    for event in events:
+        place = event.get("schema", schema).casefold(), event.get("table", "").casefold()
+        yield place, event.get("person", key)
+
+
+def _elsewhere(session: Session, target: TableReference, document: str) -> Iterator[str]:
+    """The other related tables of a policy that still have rows of the people."""
+    policy = json.loads(document)
+    for (schema, name), person in _related(policy) if "tables" in policy else ():
+        if (schema, name) == (target.schema.casefold(), target.table.casefold()):
+            continue
+        reference, _ = find_table(session, TableReference("", schema, name), "table")
+        if reference is None:
+            continue
+        of_people = exp.In(
+            this=cast(column(person), "VARCHAR"),
+            query=exp.select(cast(column("person"), "VARCHAR")).from_(_PERSONS).subquery(),
+        )
+        rows = exp.select(exp.Count(this=exp.Star())).from_(table(reference.table, reference.schema))
+        if session.value(rows.where(of_people)):
+            yield f"tables/{reference.schema}.{reference.table}"
 
 
 def _count(of: exp.Table, what: exp.Expr) -> exp.Expr:

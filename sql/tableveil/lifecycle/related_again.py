@@ -14,7 +14,7 @@ from tableveil.policy.reason import says_something
 from tableveil.state.releases import RELEASES, Release, ever_public
 
 _FIELD = "tables"
-_KEYS = "related_keys"
+_KEYS = "relinked_keys"
 """The temporary table of what an earlier release has of each key, where no other key has the same."""
 
 
