@@ -11,7 +11,7 @@ from tableveil.drafting.draft import (
     person_column,
     unique,
 )
-from tableveil.drafting.facts import PARTIAL_DATES, ColumnFacts
+from tableveil.drafting.facts import PARTIAL_DATES, PARTIAL_DATES_BACKWARDS, ColumnFacts
 from tableveil.drafting.figures import Figures, columns_to_measure
 from tableveil.drafting.hierarchies import HierarchyProposal, may_be_code, propose_hierarchy
 from tableveil.drafting.meanings import Meaning, meaning_of
@@ -23,6 +23,7 @@ from tableveil.drafting.widening import widened
 __all__ = [
     "MOST_CHOSEN",
     "PARTIAL_DATES",
+    "PARTIAL_DATES_BACKWARDS",
     "ColumnChoice",
     "ColumnDraft",
     "ColumnFacts",

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from tableveil.hierarchy import ValueKind
 from tableveil.risk.recurring import PairsAlike
 
-PARTIAL_DATES = "2014-03"
-"""In place of a format: dates of ISO 8601 of which some lack the day, or the month as well."""
+PARTIAL_DATES, PARTIAL_DATES_BACKWARDS = "2014-03", "03.2014"
+"""In place of a format: dates, or times, of which some lack the day, or the month as well, by where the year stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,8 @@ class ColumnFacts:
         high: The value that about a hundredth of them exceeds.
         digits: Whether all values are text of the digits 0 to 9.
         codes: The code that all values of text are written in, `ICD` or `ATC`; else empty.
-        date_format: The format of all values if they are dates written as text, for `strptime`, or `PARTIAL_DATES`;
-            else empty.
+        date_format: The format of all values if they are dates written as text, for `strptime`, or that of partial
+            ones; else empty.
         agreeing: The columns in which rows with equal values agree as rows of one person do, and how far: then the
             column numbers people of whom some have several rows. Else empty.
     """

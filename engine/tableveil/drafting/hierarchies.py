@@ -16,7 +16,7 @@ from tableveil.drafting.bounds import (
     within,
     years_around,
 )
-from tableveil.drafting.facts import PARTIAL_DATES, ColumnFacts
+from tableveil.drafting.facts import PARTIAL_DATES, PARTIAL_DATES_BACKWARDS, ColumnFacts
 from tableveil.drafting.meanings import Meaning, meaning_of, words_of
 from tableveil.hierarchy import RuleHierarchy, ValueKind, check_rule
 from tableveil.hierarchy.rules import (
@@ -24,6 +24,7 @@ from tableveil.hierarchy.rules import (
     DateUnit,
     Intervals,
     LossRange,
+    MaskFrom,
     Redaction,
     SuppressionOnly,
     TimeLevel,
@@ -41,8 +42,7 @@ OLDEST_ALONE = Decimal(90)
 
 _AGE_WIDTHS = ("5", "10", "20", "40")
 _TIMES = TimesOfDay(tuple(map(TimeLevel, ("15 minutes", "1 hour", "6 hours"))))
-_PARTIAL_DATES = Redaction(length=10, alphabet_size=3, step=3, padding="-")
-"""2014-03-12 becomes 2014-03***, as 2014-03 does, and 2014******. Three signs give a month 27 days, a year 729."""
+_LENGTH_OF_DAY = 10
 
 _LONG_AGO = 30
 """Years that a range of dates must span for decades to be useful."""
@@ -185,8 +185,8 @@ def _few(facts: ColumnFacts, meaning: Meaning | None) -> bool:
 
 def _of_text(facts: ColumnFacts, meaning: Meaning | None) -> HierarchyProposal:
     longest = facts.longest or 0
-    if facts.date_format == PARTIAL_DATES:
-        return HierarchyProposal(_PARTIAL_DATES, "Dates of which some lack a day or month, by month and year.")
+    if facts.date_format in (PARTIAL_DATES, PARTIAL_DATES_BACKWARDS):
+        return _of_partial_dates(longest, backwards=facts.date_format == PARTIAL_DATES_BACKWARDS)
     if facts.date_format:
         made = f"strptime({facts.name}, '{facts.date_format}')::DATE"
         return _stopgap(f"Text that looks like dates: a source_query makes dates of it by {made}.")
@@ -197,6 +197,17 @@ def _of_text(facts: ColumnFacts, meaning: Meaning | None) -> HierarchyProposal:
     if _few(facts, meaning):
         return HierarchyProposal(SuppressionOnly(), f"{_values(facts)}: kept, or hidden.")
     return _stopgap(f"{_values(facts)}, and no rule to group them by.")
+
+
+def _of_partial_dates(longest: int, *, backwards: bool) -> HierarchyProposal:
+    """2014-03-12 becomes 2014-03***, as 2014-03 does, and 2014******: 8 of 1,024 texts of two signs, and 64."""
+    length = max(longest, _LENGTH_OF_DAY)
+    time = length - _LENGTH_OF_DAY
+    masked = tuple(number for number in (time, time + 3, time + 6) if number)
+    rule = Redaction(length, 2, padding="-", masked=masked)
+    if backwards:
+        rule = replace(rule, mask_from=MaskFrom.LEFT)
+    return HierarchyProposal(rule, "Dates of which some lack a day or month, by month and year.")
 
 
 def _values(facts: ColumnFacts) -> str:

@@ -83,7 +83,9 @@ def guess_role(facts: ColumnFacts) -> RoleGuess:
         return RoleGuess(Role.IDENTIFYING, meaning, "A column of this type cannot be released.")
     if meaning is not None and identifies_by_name(facts):
         return RoleGuess(Role.IDENTIFYING, meaning, f"Its name says that it holds {meaning.value}.{_recurring(facts)}")
-    if facts.kind in _CALENDAR and meaning not in (Meaning.BIRTH, Meaning.TECHNICAL):
+    holds_dates = facts.kind in _CALENDAR or bool(facts.date_format)
+    says = "Its name says that it holds a date" if meaning is Meaning.DATE else "Its values are dates"
+    if holds_dates and meaning not in (Meaning.BIRTH, Meaning.TECHNICAL):
         meaning = Meaning.DATE
     if facts.agreeing and meaning is None:
         return RoleGuess(Role.IDENTIFYING, None, f"It seems to number people: {agreement(facts.agreeing)}.")
@@ -99,7 +101,8 @@ def guess_role(facts: ColumnFacts) -> RoleGuess:
             # Released unchanged, it would lead back to the rows of the source.
             reason = f"Its name says that it holds {meaning.value}, but it {facts.counted}."
             return RoleGuess(None, meaning, reason)
-        return RoleGuess(role, meaning, f"Its name says that it holds {meaning.value}.")
+        said = says if meaning is Meaning.DATE else f"Its name says that it holds {meaning.value}"
+        return RoleGuess(role, meaning, f"{said}.")
     if tells_all_apart(facts) and facts.kind in (ValueKind.INTEGER, ValueKind.TEXT, ValueKind.OTHER):
         return RoleGuess(Role.IDENTIFYING, None, f"It {facts.counted}, as numbers of persons do.")
     if facts.kind is ValueKind.TEXT and (facts.longest or 0) > LONG_TEXT and facts.telling > 0.5:

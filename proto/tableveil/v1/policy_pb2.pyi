@@ -2420,6 +2420,7 @@ class Redaction(_message.Message):
     MASK_FIELD_NUMBER: _builtins.int
     PADDING_FIELD_NUMBER: _builtins.int
     PAD_AT_FIELD_NUMBER: _builtins.int
+    MASKED_FIELD_NUMBER: _builtins.int
     mask_from: Global___MaskFrom.ValueType
     """The end that is masked first. Default: `RIGHT`."""
     length: _builtins.int
@@ -2444,6 +2445,12 @@ class Redaction(_message.Message):
     """
     pad_at: Global___PadAt.ValueType
     """The end that is padded. Default: the end that is masked."""
+    @_builtins.property
+    def masked(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Characters masked at each level from level 1 on, such as `[3, 6]` for a day, and then its month. Default: the
+        multiples of `step`. Refused: numbers that do not grow; one below 1, or not below the length; beside `step`.
+        """
+
     def __init__(
         self,
         *,
@@ -2455,10 +2462,11 @@ class Redaction(_message.Message):
         mask: _builtins.str = ...,
         padding: _builtins.str = ...,
         pad_at: Global___PadAt.ValueType = ...,
+        masked: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["alphabet", b"alphabet", "alphabet_size", b"alphabet_size", "length", b"length", "mask", b"mask", "mask_from", b"mask_from", "pad_at", b"pad_at", "padding", b"padding", "step", b"step"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["alphabet", b"alphabet", "alphabet_size", b"alphabet_size", "length", b"length", "mask", b"mask", "mask_from", b"mask_from", "masked", b"masked", "pad_at", b"pad_at", "padding", b"padding", "step", b"step"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

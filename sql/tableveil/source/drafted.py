@@ -28,7 +28,7 @@ from tableveil.backend import (
     table,
     text,
 )
-from tableveil.drafting import PARTIAL_DATES, ColumnFacts, identifies_by_name, may_be_code
+from tableveil.drafting import PARTIAL_DATES, PARTIAL_DATES_BACKWARDS, ColumnFacts, identifies_by_name, may_be_code
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import TableReference
 from tableveil.source.description import MOST_ROWS_COUNTED_EXACTLY
@@ -58,8 +58,18 @@ _MOST_DATES = 100_000
 """The days of 270 years: a column of more different values has no dates."""
 
 # From 1.2.2024 to 01.02.2024; the database would take 1.2.24 for the year 24.
-_SHORTEST_DATE, _LONGEST_DATE = 7, 10
-_PARTIAL_DATE = "[0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?"
+_SHORTEST_DATE, _LONGEST_DATE = 7, 30
+_UNKNOWN = "00|99|UN|NK|XX|xx|[?][?]|--|__"
+_MONTH, _DAY = rf"(0[1-9]|1[0-2]|{_UNKNOWN})", rf"(0[1-9]|[12][0-9]|3[01]|{_UNKNOWN})"
+_TIME = "[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?Z?"
+_PARTIAL_DATES = {
+    PARTIAL_DATES: (f"[12][0-9]{{3}}([-/.]{_MONTH}([-/.]{_DAY}({_TIME})?)?)?", "[0-9]{4}[-/.].*"),
+    PARTIAL_DATES_BACKWARDS: (f"(({_DAY}[-.])?{_MONTH}[-.])?[12][0-9]{{3}}", ".*[-.][0-9]{4}"),
+}
+"""The patterns that partial dates of each kind have, and those of them that say more than a year.
+
+A day first is not told from a month first where a slash is between.
+"""
 
 
 def role_facts(session: WarehouseSession, reference: TableReference) -> list[ColumnFacts]:
@@ -184,6 +194,9 @@ def _with_ranges(
         if may_be_code(facts):
             of_digits = exp.RegexpLike(this=cast(value, "VARCHAR"), expression=text("[^0-9]")).not_()
             wanted[f"digits{position}"] = exp.LogicalAnd(this=of_digits)
+        if _may_be_dates(facts):
+            has_year = exp.RegexpLike(this=cast(value, "VARCHAR"), expression=text("[0-9]{4}"))
+            wanted[f"years{position}"] = exp.LogicalAnd(this=has_year)
         if facts.kind is ValueKind.TEXT and 3 <= (facts.longest or 0) <= _LONGEST_MEDICAL:
             for name, (form, telling) in _MEDICAL.items():
                 written = cast(value, "VARCHAR")
@@ -201,7 +214,7 @@ def _with_ranges(
             high=ranges.get(f"high{position}"),
             digits=ranges.get(f"digits{position}") == "true" and bool(facts.shortest),
             codes=next((name for name in _MEDICAL if ranges.get(f"{name}{position}") == "true"), ""),
-            date_format=_date_format(session, reference, facts),
+            date_format=_date_format(session, reference, facts) if ranges.get(f"years{position}") == "true" else "",
         )
         for position, facts in enumerate(columns)
     ]
@@ -212,27 +225,37 @@ def _quantile(value: exp.Expr, share: str) -> exp.Expr:
     return exp.ApproxQuantile(this=value.copy(), quantile=exp.Literal.number(share))
 
 
+def _may_be_dates(facts: ColumnFacts) -> bool:
+    fits = _SHORTEST_DATE <= (facts.longest or 0) <= _LONGEST_DATE and facts.distinct <= _MOST_DATES
+    return facts.kind is ValueKind.TEXT and fits
+
+
 def _date_format(session: WarehouseSession, reference: TableReference, facts: ColumnFacts) -> str:
     """The first date format that fits all values of a column of text; empty if there is none."""
-    may_be_dates = _SHORTEST_DATE <= (facts.longest or 0) <= _LONGEST_DATE and facts.distinct <= _MOST_DATES
-    if facts.kind is not ValueKind.TEXT or not may_be_dates:
-        return ""
     value = column(facts.name)
     values = exp.select(alias(cast(value, "VARCHAR"), "value")).distinct().from_(_named(reference))
     values = values.where(value.copy().is_(exp.null()).not_())
     rows = exp.Count(this=exp.Star())
-    partial = exp.RegexpFullMatch(this=column("value"), expression=text(_PARTIAL_DATE))
-    without_day = exp.and_(
-        exp.Contains(this=column("value"), expression=text("-")), exp.Length(this=column("value")) < 10
-    )
-    has_part = exp.CountIf(this=without_day) > 0
     case = exp.Case(default=text(""))
-    case = case.when(exp.and_(exp.CountIf(this=partial).eq(rows), has_part), text(PARTIAL_DATES))
+    for partial, (pattern, longer) in _PARTIAL_DATES.items():
+        fits = exp.RegexpFullMatch(this=column("value"), expression=text(pattern))
+        is_part = exp.and_(
+            exp.RegexpFullMatch(this=column("value"), expression=text(longer)), _is_no_day(column("value"))
+        )
+        case = case.when(exp.and_(exp.CountIf(this=fits).eq(rows), exp.CountIf(this=is_part) > 0), text(partial))
     for written in _DATE_FORMATS:
         dates = exp.Count(this=exp.StrToTime(this=column("value"), format=text(written), safe=True))
         case = case.when(exp.EQ(this=dates, expression=rows.copy()), text(written))
     date_format: str = session.embedded.value(exp.select(case).from_(collected(session, "draft_dates", values)))
     return date_format
+
+
+def _is_no_day(value: exp.Expr) -> exp.Expr:
+    """Whether the first ten characters are no day, in whatever order."""
+    first = exp.Left(this=value, expression=number(10))
+    formats = ("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d-%m-%Y")
+    days = [exp.StrToTime(this=first.copy(), format=text(written), safe=True) for written in formats]
+    return exp.Coalesce(this=days[0], expressions=days[1:]).is_(exp.null())
 
 
 def _row(session: WarehouseSession, reference: TableReference, wanted: dict[str, exp.Expr]) -> dict[str, Any]:

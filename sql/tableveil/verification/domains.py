@@ -120,7 +120,8 @@ def _leaves(
         case Intervals() as rule:
             return {label: _within(rule, label) for label in _shown(session, labels, level)}
         case Redaction() as rule:
-            return dict.fromkeys(_shown(session, labels, level), _characters(rule) ** (level * rule.step))
+            masked = rule.masked[level - 1] if rule.masked else level * rule.step
+            return dict.fromkeys(_shown(session, labels, level), _characters(rule) ** masked)
         case InlineLevels(rows):
             return Counter(row[level] for row in rows)
         case Grouping() as rule:
@@ -216,7 +217,7 @@ def _levels_below_top(rule: HierarchyDefinition) -> int:
         case Intervals():
             return len(rule.widths) or len(rule.boundaries) or 1
         case Redaction():
-            return math.ceil(rule.length / rule.step) - 1
+            return len(rule.masked) or math.ceil(rule.length / rule.step) - 1
         case SuppressionOnly():
             return 0
         case _:

@@ -12,7 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tableveil.drafting import PARTIAL_DATES, ColumnFacts, Meaning, meaning_of, propose_hierarchy
+from tableveil.drafting import (
+    PARTIAL_DATES,
+    PARTIAL_DATES_BACKWARDS,
+    ColumnFacts,
+    Meaning,
+    meaning_of,
+    propose_hierarchy,
+)
 from tableveil.hierarchy import HierarchyDefinition, ValueKind, check_rule, label_values
 from tableveil.hierarchy.rules import Dates, DateUnit, Intervals, LossRange, Redaction, SuppressionOnly
 
@@ -156,6 +163,20 @@ def test_partial_dates_are_grouped_by_month_and_year() -> None:
     labels = label_values(proposal.hierarchy, TEXT, values, values).labels
     assert [*labels[0]] == ["2014-03***", "2014-03***", "2014---***", "2015-01***"]
     assert [*labels[1]] == ["2014******"] * 3 + ["2015******"]
+    assert len(labels) == 3, "no label says less than a year"
+
+
+def test_partial_times_and_dates_whose_year_is_last_are_so_as_well() -> None:
+    values = ["2014-03-12T10:30", "2014-03"]
+    proposal = propose_hierarchy(replace(column(TEXT, values, "onset"), date_format=PARTIAL_DATES), None)
+    labels = label_values(proposal.hierarchy, TEXT, values, values).labels
+    assert [level[0] for level in labels[:3]] == ["2014-03-12******", "2014-03*********", "2014************"]
+    assert labels[1][1] == labels[1][0]
+    values = ["12.03.2014", "03.2014", "2014"]
+    proposal = propose_hierarchy(replace(column(TEXT, values, "onset"), date_format=PARTIAL_DATES_BACKWARDS), None)
+    labels = label_values(proposal.hierarchy, TEXT, values, values).labels
+    assert [*labels[0]] == ["***03.2014", "***03.2014", "***---2014"]
+    assert [*labels[1]] == ["******2014"] * 3
 
 
 def test_text_that_is_dates_points_to_what_makes_dates_of_it() -> None:

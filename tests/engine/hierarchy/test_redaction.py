@@ -22,11 +22,13 @@ def label_all(rule: Redaction, texts: list[str]) -> LabelledValues:
 @st.composite
 def redactions(draw: st.DrawFn) -> Redaction:
     length = draw(st.integers(1, 8))
+    masked = tuple(sorted(draw(st.sets(st.integers(1, length - 1))))) if length > 1 else ()
     return Redaction(
         length,
         draw(st.integers(2, 40)),
         draw(st.sampled_from(MaskFrom)),
-        draw(st.integers(1, length)),
+        1 if masked else draw(st.integers(1, length)),
+        masked=masked,
         mask=draw(st.sampled_from("*#")),
         padding=draw(st.sampled_from(["", "0", "a"])),
         pad_at=draw(st.none() | st.sampled_from(PadAt)),
@@ -36,11 +38,12 @@ def redactions(draw: st.DrawFn) -> Redaction:
 @given(redactions(), st.lists(st.text(alphabet="ab*'\"é😀 ", max_size=9), unique=True))
 def test_labels_are_the_padded_text_with_positions_masked(rule: Redaction, texts: list[str]) -> None:
     labelled = label_all(rule, texts)
-    assert len(labelled.labels) == 1 + len([level for level in range(1, 10) if level * rule.step < rule.length])
+    numbers = rule.masked or [level * rule.step for level in range(1, 10) if level * rule.step < rule.length]
+    assert len(labelled.labels) == 1 + len(numbers)
     for index, text in enumerate(texts):
         assert labelled.covered[index] == (len(text) <= rule.length)
-        for level, labels in enumerate(labelled.labels[:-1], start=1):
-            label, masked = labels[index], level * rule.step
+        for labels, masked in zip(labelled.labels[:-1], numbers, strict=True):
+            label = labels[index]
             if len(text) > rule.length:
                 assert label is None
                 continue
@@ -130,6 +133,10 @@ def test_the_largest_countable_domain_is_counted() -> None:
         (Redaction(5, 10, padding="0"), ValueKind.INTEGER, [".padding"]),
         (Redaction(5, 10, MaskFrom.LEFT, padding="0"), ValueKind.INTEGER, []),
         (Redaction(5, 10, padding="0", pad_at=PadAt.LEFT), ValueKind.INTEGER, []),
+        (Redaction(10, 10, masked=(3, 6)), None, []),
+        (Redaction(10, 10, masked=(3, 3)), None, [".masked[1]"]),
+        (Redaction(10, 10, masked=(0, 10)), None, [".masked[0]", ".masked[1]"]),
+        (Redaction(10, 10, step=3, masked=(3,)), None, [".masked"]),
         (Redaction(5, 10, padding="00"), None, [".padding"]),
         (Redaction(5, 10, mask="xx"), None, [".mask"]),
         (Redaction(5, alphabet="0123456789"), ValueKind.TEXT, []),

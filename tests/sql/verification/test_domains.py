@@ -77,6 +77,7 @@ CASES: list[tuple[str, tuple[Any, ...], HierarchyDefinition]] = [
     ("VARCHAR", (None, None), SuppressionOnly()),
     ("INTEGER", (0, 17, 18, 64, 90, None), Intervals("0", "99", boundaries=(("18", "40", "65"), ("65",)))),
     ("DATE", ("2020-01-01", "2020-03-01"), Intervals("2020-01-01", "2020-12-31", boundaries=(("2020-03-01",),))),
+    ("VARCHAR", ("2014-03-12", "2014-03", "2014", None), Redaction(10, 2, padding="-", masked=(3, 6))),
     ("VARCHAR", ("12", "X1", None), Redaction(3, alphabet="12X", mask="#", padding="1", pad_at=PadAt.LEFT)),
     ("VARCHAR", ("Oslo", "Rome", "Lyon", "Nice", None), CITIES),
     ("VARCHAR", ("Oslo", "Rome"), CITIES),

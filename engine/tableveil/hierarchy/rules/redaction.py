@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,7 @@ class PadAt(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """Text of at most `length` characters, masked `step` characters per level.
+    """Text of at most `length` characters, masked `step` characters per level, or as many as `masked` lists.
 
     A position takes one of `alphabet_size` characters, or one of `alphabet`, if these are listed. Shorter texts are
     filled up with `padding`, or with the mask if it is empty. They are filled at the end that `pad_at` names, or at the
@@ -51,9 +52,16 @@ class Redaction:
     mask: str = MASK
     padding: str = ""
     pad_at: PadAt | None = None
+    masked: tuple[int, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.length} characters masked from the {self.mask_from.lower()} by {self.step}"
+        steps = ", ".join(map(str, self.masked)) or self.step
+        return f"{self.length} characters masked from the {self.mask_from.lower()} by {steps}"
+
+    @property
+    def levels(self) -> Sequence[int]:
+        """How many characters each level masks, from level 1 to the one below `*`."""
+        return self.masked or range(self.step, self.length, self.step)
 
 
 def check(rule: Redaction, field: str, kind: ValueKind | None) -> list[Fault]:
@@ -64,6 +72,12 @@ def check(rule: Redaction, field: str, kind: ValueKind | None) -> list[Fault]:
         faults.append(Fault(f"{field}.length", str(rule.length), f"a length from 1 to {GREATEST_LENGTH}"))
     faults += _alphabet_faults(rule, field)
     greatest_step = rule.length if length_fits else GREATEST_LENGTH
+    if rule.masked and rule.step != 1:
+        faults.append(Fault(f"{field}.masked", f"{len(rule.masked)} numbers beside a step", "one of the two"))
+    for i, (before, number) in enumerate(pairwise((0, *rule.masked))):
+        if not before < number < greatest_step:
+            expected = f"a number above {before} and below the length, {greatest_step}"
+            faults.append(Fault(f"{field}.masked[{i}]", str(number), expected))
     if not 1 <= rule.step <= greatest_step:
         faults.append(Fault(f"{field}.step", str(rule.step), f"a step from 1 to {greatest_step}, at most the length"))
     if kind is ValueKind.INTEGER and not (rule.padding and _pads_left(rule)):
@@ -111,7 +125,7 @@ def _pads_left(rule: Redaction) -> bool:
 def label(
     rule: Redaction, kind: ValueKind, values: Sequence[object], texts: Sequence[str], own: NDArray[np.bool_]
 ) -> LabelledValues:
-    """Masks `level * step` of the `length` positions of each text, as long as one position stays visible.
+    """Masks so many of the `length` positions of each text at each level, as long as one position stays visible.
 
     A text is first padded to the declared length, so that every label has that length and none shows how long the text
     was. Longer texts are not covered, nor texts with a character outside a listed alphabet, nor negative numbers.
@@ -135,7 +149,7 @@ def label(
     unit = 1 if countable else domain
 
     def levels() -> Iterator[tuple[list[str], NDArray[np.float64]]]:
-        for masked in range(rule.step, rule.length, rule.step):
+        for masked in rule.levels:
             leaves = size**masked / unit
             yield _masked(rule, kept, masked), np.full(len(kept), leaves)
 
