@@ -144,6 +144,7 @@ def test_files_that_are_refused(
         ("a\tx,y\t*\nb\tx,z\t*\n", (), "\t"),
         ("a\tx\t*\nb\ty\t*\n".encode("utf-16"), (), "\t"),
         ('a|"x\n2"|*\nb|ü|*\n'.encode("latin-1"), ("--encoding", "latin-1", "--delimiter", "|"), "|"),
+        ("a\tx,1\t*\nb\tx,1\t*\n", ("--delimiter", "\\t"), "\t"),
     ],
 )
 def test_files_of_all_sorts(

@@ -43,9 +43,10 @@ def read_csv_rows(
     Args:
         path: The file.
         field: The field of the faults, such as `attributes[2].hierarchy.csv`; a path or delimiter is below it.
-        delimiter: One character; empty: that of `DELIMITERS` which separates all of the first rows.
+        delimiter: One character, or `\\t` for a tab; empty: that of `DELIMITERS` which separates all of the first rows.
         encoding: A name that Python knows; empty: UTF-8, or UTF-16 with a byte order mark.
     """
+    delimiter = "\t" if delimiter == "\\t" else delimiter
     if delimiter and (len(delimiter) != 1 or delimiter in '"\r\n'):
         actual = shortened(delimiter)
         return None, [Fault(f"{field}.delimiter", actual, "one character that is neither a quote nor a line's end")]
