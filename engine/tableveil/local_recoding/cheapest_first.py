@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tableveil.control import Control
 from tableveil.local_recoding.cells import Cells
 from tableveil.local_recoding.judge import Judge
-from tableveil.local_recoding.labels import CombinationLabels, sets_of
+from tableveil.local_recoding.labels import sets_of
 from tableveil.local_recoding.problem import SUPPRESSED
 
 MOST_TOGETHER = 1 << 22
@@ -16,7 +16,7 @@ MOST_TOGETHER = 1 << 22
 
 
 def cheapest_first(
-    labels: CombinationLabels,
+    cells: Cells,
     counts: NDArray[np.int64],
     rows: NDArray[np.intp],
     judge: Judge,
@@ -30,7 +30,6 @@ def cheapest_first(
     Raises:
         Stopped: `control` says so; the classes found so far are in `classes`.
     """
-    cells = Cells(labels, counts, judge.smallest, control)
     taking = _Taking(counts, rows, judge, control, classes)
     for band in cells.bands():
         left = np.flatnonzero(taking.ceilings > 0)

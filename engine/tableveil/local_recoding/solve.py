@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tableveil.control import Control, Stopped
 from tableveil.errors import InfeasibleError
 from tableveil.local_recoding.bound import PlainBound, lower_bound, plain_bound
+from tableveil.local_recoding.cells import MOST_VISITED, VISITED_QUICKLY, Cells
 from tableveil.local_recoding.cheapest_first import cheapest_first
 from tableveil.local_recoding.exchanges import Exchanges
 from tableveil.local_recoding.held import Allowed, choices, every_level, first_choice
@@ -70,7 +71,7 @@ def recode(
         beginnings: Partitions, such as the optimum of full-domain generalization: nothing worse than a valid one of
             them is returned.
         report: Called with the progress of the work.
-        bounded: Whether to look for a lower bound.
+        bounded: Whether to look for a lower bound; without, classes are formed more quickly as well.
 
     Raises:
         InfeasibleError: No valid partition was found.
@@ -131,6 +132,7 @@ class _Recoding:
         self._judge = Judge(problem)
         self._account = ""
         self._rounds = 0
+        self._most_visited = MOST_VISITED
         self._best: _Partition | None = None
         self._started = self._gained = self._stopped = control.now()
         self._plain: PlainBound | None = None
@@ -139,6 +141,7 @@ class _Recoding:
 
     def run(self, beginnings: Sequence[NDArray[np.int64]], bounded: bool) -> LocalPartition:
         allowed = first_choice(self._problem, beginnings[0] if beginnings else None)
+        self._most_visited = MOST_VISITED if bounded else VISITED_QUICKLY
         complete = True
         try:
             for classes in beginnings:
@@ -233,7 +236,9 @@ class _Recoding:
             if len(classes) > LARGEST_BY_CELL:
                 raise Stopped
             everything = np.arange(len(classes))
-            cheapest_first(labels, problem.counts, everything, self._judge, control.part(CONSTRUCTION), classes)
+            part, smallest = control.part(CONSTRUCTION), self._judge.smallest
+            cells = Cells(labels, problem.counts, smallest, part, self._most_visited)
+            cheapest_first(cells, problem.counts, everything, self._judge, part, classes)
         except Stopped:
             control.raise_if_cancelled()
             if self._best is not None:

@@ -43,7 +43,7 @@ class JobContext:
     the job's session there. `document` is the request as JSON. Releases into the schemas `approval` wait for it.
     `policy_of` reads the policies of earlier releases, where some are judged together with the job's. A job that
     `advises` searches for what other policies would give. Local recoding begins with the `partitions` that it found
-    under other policies of the same rows, and adds its own.
+    under other policies of the same rows, and adds its own; a job that compares policies so looks for no bounds.
     """
 
     number: int

@@ -173,7 +173,8 @@ def _recoded(
     try:
         if problem.suppressible < 0:
             raise InfeasibleError("INFEASIBLE", "too many records are withheld")
-        best = recode(problem, job.control, incumbents, progress)
+        # Policies are compared by their scores: to look for bounds takes more than half of the time.
+        best = recode(problem, job.control, incumbents, progress, bounded=job.partitions is None)
     except (InfeasibleError, Stopped):
         job.control.raise_if_cancelled()
         raise _infeasible(job, counts, whole, proven=read_incumbent.complete) from None
