@@ -48,6 +48,7 @@ from benchmarks.operate.pressure import pressure
 from benchmarks.operate.risk import risk as guessed_risk
 from benchmarks.operate.same_people import cost as cost_of_sketch
 from benchmarks.operate.same_people import known_again
+from benchmarks.operate.soak import growth as growth_of_memory
 from benchmarks.operate.soak import soak
 from benchmarks.operate.strangers import strangers
 from benchmarks.operate.watchers import watchers
@@ -125,7 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "differential-privacy": [distribution, *losses(options.shared)],
         "usefulness": [lambda: usefulness(options.shared)],
         "report": [lambda: report(options.rows)],
-        "operate": [load, watchers, memory, pressure, limits, risk, guessed_risk, soak, strangers],
+        "operate": [load, watchers, memory, pressure, limits, risk, guessed_risk, soak, growth_of_memory, strangers],
         "doors": [calls, many_jobs, verified, wrong_tokens],
         "people": [
             lambda: known_again(options.shared),

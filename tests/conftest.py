@@ -6,14 +6,12 @@ refusals must be due to the change, and must be reproducible for the developer w
 
 from __future__ import annotations
 
-import atexit
 import gc
 import os
 import resource
-import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -22,10 +20,9 @@ from tests.authenticated import use_one_token
 from tests.postgresql import Cluster, cluster
 
 if sys.dont_write_bytecode:
-    # Processes that tests start would compile all modules anew, which takes longer than most of these tests. Workers of
-    # xdist find the directory in their environment.
-    compiled = tempfile.mkdtemp(prefix="tableveil-bytecode-")
-    atexit.register(shutil.rmtree, compiled, ignore_errors=True)
+    # Processes that tests start would compile all modules anew, which takes longer than most of these tests, and each
+    # worker of xdist all tests, which is most of collecting them. They find the directory in their environment.
+    compiled = str(Path(__file__).parents[1] / ".pytest_cache" / "bytecode")
     sys.dont_write_bytecode, sys.pycache_prefix = False, compiled
     os.environ["PYTHONPYCACHEPREFIX"] = compiled
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -1,4 +1,4 @@
-"""Section: many small jobs of clients that wait, vanish, cancel and ask again; and the state they leave."""
+"""Sections: many small jobs of clients that wait, vanish, cancel and ask again; and memory after many dry runs."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from tableveil.client import Client
 from tableveil.document import read_policy
 from tableveil.errors import BusyError
 from tableveil.v1 import job_service_pb2, policy_pb2
+from tableveil.v1.dry_run_service_pb2 import SubmitDryRunRequest
 
 TITLE = "A soak of many jobs"
 JOBS = 500
@@ -32,6 +33,10 @@ LEAST_JOBS_OF_A_PART = 50
 stand take memory by right."""
 MOST_GROWTH = 64 * 2**20
 """Bytes by which the process may grow after the first part: arenas of threads, the database's buffers."""
+
+GROWTH_TITLE = "Memory after many small jobs"
+GROWTH_JOBS, GROWTH_WARM = 2000, 200
+GROWTH_GOAL = 40 * 2**20
 
 _POLICY = """
 source: {table: people}
@@ -72,10 +77,7 @@ def soak(jobs: int = JOBS, clients: int = CLIENTS) -> Section:
     """Runs a server in a process of its own; the first of its parts warms it up."""
     with tempfile.TemporaryDirectory() as directory:
         database = Path(directory) / "soaked.duckdb"
-        with duckdb.connect(database) as connection:
-            connection.execute(
-                f"CREATE TABLE people AS SELECT 20 + i * 7 % 50 AS age, i % 2 AS sex FROM range({PEOPLE}) r(i)"
-            )
+        _make_people(database)
         started = time.monotonic()
         with served(database) as server:
             states: dict[str, str] = {}
@@ -115,6 +117,39 @@ def soak(jobs: int = JOBS, clients: int = CLIENTS) -> Section:
         ),
         sound=not problems,
     )
+
+
+def growth(jobs: int = GROWTH_JOBS, warm: int = GROWTH_WARM) -> Section:
+    """Runs dry runs one after another on a server in a process of its own."""
+    with tempfile.TemporaryDirectory() as directory:
+        database = Path(directory) / "grown.duckdb"
+        _make_people(database)
+        started = time.monotonic()
+        with served(database) as server, server.connect() as client:
+            asked = SubmitDryRunRequest(policy=_policy(0, infeasible=False))
+            memory: list[int] = []
+            for until in (warm, jobs):
+                for _ in range(until - (warm if memory else 0)):
+                    assert _ended(client, client.submit_analysis(asked).name).result
+                memory.append(_Process.of(server.pid).memory)
+        elapsed = time.monotonic() - started
+    grown = memory[1] - memory[0]
+    return Section(
+        GROWTH_TITLE,
+        (
+            f"{jobs:,} dry runs of {PEOPLE} people, one after another, in {seconds(elapsed)} s: from "
+            f"{memory[0] / 2**20:.1f} MiB after {warm:,} to {memory[1] / 2**20:.1f} MiB after {jobs:,}, "
+            f"{grown / 2**20:+.1f} MiB (goal: at most {GROWTH_GOAL // 2**20}): {verdict(grown <= GROWTH_GOAL)}.",
+        ),
+        sound=grown <= GROWTH_GOAL,
+    )
+
+
+def _make_people(database: Path) -> None:
+    with duckdb.connect(database) as connection:
+        connection.execute(
+            f"CREATE TABLE people AS SELECT 20 + i * 7 % 50 AS age, i % 2 AS sex FROM range({PEOPLE}) r(i)"
+        )
 
 
 def _clients(server: Served, numbers: range, clients: int) -> None:

@@ -1,4 +1,4 @@
-"""The sections on jobs that share memory, and on watchers, of a small table."""
+"""The sections on jobs that share memory, on watchers, and on memory after many jobs, of a small table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import discharges
-from benchmarks.operate import memory, watchers
+from benchmarks.operate import memory, soak, watchers
 
 pytestmark = pytest.mark.long
 
@@ -28,3 +28,10 @@ def test_calls_are_made_beside_watchers() -> None:
     section = watchers.watchers(rows=1_000, watching=2, calls=20)
     assert section.sound, section
     assert "with a job and 2 watchers" in str(section)
+
+
+def test_memory_is_told_after_the_first_jobs_and_after_all() -> None:
+    section = soak.growth(jobs=6, warm=3)
+    assert section.sound, section
+    assert "6 dry runs of 60 people" in str(section)
+    assert "MiB after 3 to " in str(section)

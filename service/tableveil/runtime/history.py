@@ -7,9 +7,10 @@ from collections.abc import Iterable
 
 from tableveil.runtime.model import Job
 
-MOST = 1000
+MOST = 200
+"""A few pages of a list: the rest is read, and takes no memory of a server that runs for long."""
 LARGEST_POLICY = 16 * 2**10
-"""Characters of its policy: a job with more is not kept, so that all together take some tens of megabytes at most."""
+"""Characters of its policy: a job with more is not kept, so that all together take a few megabytes at most."""
 MOST_FAULTS = 20
 """The most faults of its failure, to save memory, too: there may be one for every column of a wide table."""
 
