@@ -74,7 +74,7 @@ class EventCombinations:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RelatedProblem:
-    """What is released: people by the number of their combination, and facts, whose labels are combinations of events.
+    """The people by the numbers of their combinations, and facts, whose labels are combinations of events.
 
     Combinations of event tables are numbered one table after the other. `suppressible` people may be suppressed, and
     `removable` rows removed, those of suppressed people and capped ones among them. The lattice has people's columns
@@ -99,7 +99,7 @@ class RelatedProblem:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluated:
-    """What a transformation must lose: `suppressed` people, and rows of each event table, capped ones among them.
+    """The losses that a transformation forces: `suppressed` people, and each event table's rows, capped ones among them.
 
     Per column and level, `bounds` has the loss there if just these were lost: nothing finer loses less.
     """

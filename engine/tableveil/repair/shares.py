@@ -19,7 +19,7 @@ from tableveil.repair.rules import Pairs, batches
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Having:
-    """Who has which value: distinct pairs of an owner and a value, by owner. Values are numbered from 0.
+    """The values that owners have: distinct pairs of an owner and a value, by owner. Values are numbered from 0.
 
     An owner is a person, or with `of_facts` a fact: then a value counts in the known rows alone.
     """
@@ -67,7 +67,7 @@ def within_share(one_in: Decimal, having: Having, facts: RowFacts, class_of: Int
 def _sets(
     facts: RowFacts, batch: NDArray[np.intp], classes: Ints, m: int
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.integer[Any]], NDArray[np.integer[Any]]]]:
-    """Of each person in some classes the sets of one and of two facts: their numbers, and the two facts."""
+    """The sets of one and of two facts that each person in some classes has: their numbers, and the two facts."""
     pairs = Pairs(facts, batch, classes[batch], 1)
     each = np.arange(len(batch))
     yield pairs.single, each, each

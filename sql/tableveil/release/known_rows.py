@@ -1,7 +1,7 @@
 """The curve: of how many people few keys fit, to somebody who knows one to five of their released rows.
 
-It follows from the released rows alone. Of the people with so many rows, those of the first keys are looked at; keys
-are random. A digest of the key orders a person's rows, and the first ones are known.
+It follows from the released rows alone. Among the people with so many rows, those of the first keys are looked at:
+keys are random. A digest of the key orders a person's rows, and the first ones are known.
 """
 
 from __future__ import annotations
