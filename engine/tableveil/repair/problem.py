@@ -99,7 +99,7 @@ class RelatedProblem:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluated:
-    """The losses that a transformation forces: `suppressed` people, and each event table's rows, capped ones among them.
+    """The losses that a transformation forces: `suppressed` people, and rows of each event table, with capped ones.
 
     Per column and level, `bounds` has the loss there if just these were lost: nothing finer loses less.
     """

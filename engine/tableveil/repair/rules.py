@@ -2,8 +2,9 @@
 
 A set of at most m labels, equal ones counted, has the people of a class with these rows: none, or at least k. Rules:
 all rows of a label that fewer than k people have go. If fewer than k people have two labels together, each
-of them loses one: the rarer one goes first, since common ones then go together as often as before; of labels that are
-about as rare, the one with the most such pairs per row. Rows that turn out to be safe at the end are given back. Classes have nothing to do with each other.
+of them loses one: the rarer one goes first, since common ones then go together as often as before. Among labels that
+are about as rare, the one with the most such pairs per row goes. Rows that turn out to be safe at the end are given
+back. Classes have nothing to do with each other.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +13,7 @@ from tableveil.backend import Session, render, table
 from tableveil.counting import open_counter
 from tableveil.dictionary import Dictionary, build_dictionary, read_together
 from tableveil.dictionary.coded import CodedAttribute
-from tableveil.errors import Fault, InfeasibleError, InvalidError, by_rank
+from tableveil.errors import Fault, InfeasibleError, InvalidError, by_rank, note
 from tableveil.hierarchy import InlineLevels, RuleHierarchy, ValueKind, label_values
 from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.lattice import Lattice
@@ -39,6 +39,7 @@ from tableveil.related.values import values_of_events, values_of_people
 from tableveil.release import ReleasePlan
 from tableveil.release.by_value import ByValue
 from tableveil.release.related import RelatedRelease, event_release, fresh_keys, people_plan
+from tableveil.repair.account import RepairAccount, losers, moved
 from tableveil.repair.anchor import AnchorColumn, AnchorLabels
 from tableveil.repair.facts import RowFacts
 from tableveil.repair.problem import CodedCombinations, EventCombinations, RelatedProblem
@@ -336,7 +337,7 @@ def _solution(job: JobContext, counts: CountedRelated, outcome: RelatedOutcome, 
         explanation=None,
         sizes_before=counted.sizes_before,
         guarantees=guarantees_of(policy, counted.base, counter, before, plan),
-        warnings=by_rank((*policy_warnings(policy), *counts.notes)),
+        warnings=by_rank((*policy_warnings(policy), *_gap(counts, outcome, best), *counts.notes)),
     )
 
 
@@ -356,8 +357,14 @@ def _released(counts: CountedRelated, best: Repaired, plan: ReleasePlan) -> Rela
         first, begin, label = first + own, end, after
     left = best.kept > 0
     facts = RowFacts(best.facts.people[left], best.facts.labels[left], best.kept[left])
-    keys = fresh_keys(len(problem.combination_of))
-    return RelatedRelease(key, people_plan(plan, key), tuple(events), keys, best.class_of, facts, problem.k, problem.m)
+    number = len(problem.combination_of)
+    keys = fresh_keys(number)
+    had = np.bincount(np.concatenate([of.people for of in events]), minlength=number)
+    have = np.bincount(facts.people, facts.counts, number)
+    account = RepairAccount(tuple(losers(had, have)), moved(best.facts, best.kept, best.class_of, best.number))
+    return RelatedRelease(
+        key, people_plan(plan, key), tuple(events), keys, best.class_of, facts, problem.k, problem.m, account
+    )
 
 
 def _proof(counts: CountedRelated, outcome: RelatedOutcome) -> Proof:
@@ -387,6 +394,17 @@ def _unprotected(counts: CountedRelated, found: Repaired) -> InfeasibleError:
         for model in unmet
     ]
     return InfeasibleError("VALUES_UNPROTECTED", "the choice does not protect the sensitive values", faults)
+
+
+def _gap(counts: CountedRelated, outcome: RelatedOutcome, best: Repaired) -> Iterator[str]:
+    """The note on how far from the best the levels may be, if that is not proven."""
+    if not outcome.complete:
+        lower = 100 * (best.score - outcome.lower_bound) / (best.score or 1.0)
+        yield note(
+            f"Other levels may have a score that is up to {lower:.2g} % below {best.score:.6g} (proven bound "
+            f"{outcome.lower_bound:.6g}): {outcome.repaired:,} of {counts.problem.lattice.size:,} transformations were "
+            "repaired wholly.",
+        )
 
 
 def _nothing_valid(counts: CountedRelated, outcome: RelatedOutcome) -> InfeasibleError:

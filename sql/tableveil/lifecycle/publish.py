@@ -36,6 +36,7 @@ from tableveil.release.lost_groups import lost_groups
 from tableveil.release.marks import marks
 from tableveil.release.objects import drop_replaced, public, write_distributions, write_objects, written_objects
 from tableveil.release.plan import ReleasePlan
+from tableveil.release.related_account import related_account
 from tableveil.release.shown_rows import shown_rows
 from tableveil.release.spread_size import check_spreads_collectible
 from tableveil.risk import ClassSizes, prosecutor_risk
@@ -349,7 +350,13 @@ def _written(
         joint = joint_findings(session, RepeatingRelease.planned(plan), repeated, number)
     evidence = planned.evidence.with_more(
         first=joint.warnings,
-        warnings=(*measured.warnings, *single, *lost_groups(session, plan), *_matching(made.matches, known_as)),
+        warnings=(
+            *measured.warnings,
+            *single,
+            *lost_groups(session, plan),
+            *_matching(made.matches, known_as),
+            *related_account(session.embedded, plan, known_as),
+        ),
         guarantees=joint.guarantees,
         exposures=measured.exposures,
         joint=joint.joint,

@@ -26,6 +26,7 @@ from tableveil.policy import AttributePolicy, Policy, Role
 from tableveil.related.staging import PEOPLE, StagedEvents
 from tableveil.release.by_value import ByValue
 from tableveil.release.plan import ReleasePlan
+from tableveil.repair.account import RepairAccount
 from tableveil.repair.facts import RowFacts
 from tableveil.repair.problem import CodedCombinations
 from tableveil.source import Column
@@ -65,6 +66,7 @@ class RelatedRelease:
     """All rows of a release of people and events: those of `people`, with a fresh `key`, and of their `events`.
 
     By their numbers, people have `keys` and, unless they are suppressed, a class. `facts` are those of the kept rows.
+    The `account` is the owner's.
     """
 
     key: str
@@ -75,6 +77,7 @@ class RelatedRelease:
     facts: RowFacts
     k: int
     m: int
+    account: RepairAccount
 
     @property
     def suppressed(self) -> int:

@@ -1,0 +1,101 @@
+"""An account of a repair for the owner: who lost rows, and how far what goes together has moved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.repair.facts import Ints, RowFacts
+
+GROUPS = ((1, 1), (2, 3), (4, 9), (10, None))
+"""People by their numbers of rows, from the least to the most, whose losses are told apart."""
+
+PAIRS = 5
+"""The pairs of labels that are told: those whose odds ratios moved most."""
+
+COMMON = 40
+"""The most labels whose pairs are looked at."""
+
+LEAST = 30
+"""The least people of each cell of a pair's table: with fewer, chance moves the odds."""
+
+_TOGETHER = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Losers:
+    """So many people had from `least` to `most` rows, None without end, and `losers` of them lost some."""
+
+    least: int
+    most: int | None
+    people: int
+    losers: int
+
+
+@dataclass(frozen=True, slots=True)
+class MovedOdds:
+    """The odds ratio of having one label and another, by their numbers, before and after."""
+
+    one: int
+    other: int
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
+class RepairAccount:
+    """Losers by numbers of rows, and the pairs of labels that moved most."""
+
+    losers: tuple[Losers, ...]
+    moved: tuple[MovedOdds, ...]
+
+
+def losers(before: NDArray[Any], after: NDArray[Any]) -> Iterator[Losers]:
+    """The people who lost rows, by each person's numbers of rows before and after."""
+    for least, most in GROUPS:
+        of = (before >= least) & (before <= (most or np.inf))
+        if of.any():
+            yield Losers(least, most, int(of.sum()), int((after[of] < before[of]).sum()))
+
+
+def moved(facts: RowFacts, kept: Ints, class_of: Ints, number: int) -> tuple[MovedOdds, ...]:
+    """The pairs of common labels whose odds ratios moved most; after the repair among released people alone."""
+    common = np.argsort(-np.bincount(facts.labels, minlength=number), kind="stable")[:COMMON]
+    place = np.full(number, -1)
+    place[common] = np.arange(len(common))
+    before = _tables(facts, place, len(common), np.ones(len(class_of), np.bool_))
+    left = facts.selected(kept > 0)
+    after = _tables(left, place, len(common), class_of >= 0)
+    found = []
+    for i in range(len(common)):
+        for j in range(i):
+            cells, others = before[:, i, j], after[:, i, j]
+            if cells.min() >= LEAST and others.min() > 0:
+                found.append(MovedOdds(int(common[j]), int(common[i]), _odds(cells), _odds(others)))
+    return tuple(sorted(found, key=lambda pair: -abs(np.log(pair.after / pair.before)))[:PAIRS])
+
+
+def _tables(facts: RowFacts, place: NDArray[np.int64], number: int, among: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Per two labels the people with both, with the first, with the second, and with neither."""
+    both, people = np.zeros((number, number)), len(among)
+    inside = place[facts.labels] >= 0
+    owners, labels = facts.people[inside], place[facts.labels[inside]]
+    order = np.argsort(owners, kind="stable")
+    owners, labels = owners[order], labels[order]
+    for begin in range(0, people, _TOGETHER):
+        first, last = np.searchsorted(owners, [begin, begin + _TOGETHER])
+        has = np.zeros((min(_TOGETHER, people - begin), number), np.float32)
+        has[owners[first:last] - begin, labels[first:last]] = 1
+        both += has.T @ has
+    each = np.diag(both)
+    only = each[:, None] - both
+    return np.stack([both, only, only.T, among.sum() - both - only - only.T])
+
+
+def _odds(cells: NDArray[np.float64]) -> float:
+    both, one, other, neither = cells.tolist()
+    return float(both * neither / (one * other))
