@@ -13,7 +13,7 @@ import yaml
 
 from tableveil.client import Client, ExportFormat
 from tableveil.errors import ConflictError, InvalidError
-from tableveil.v1 import access_pb2, release_service_pb2
+from tableveil.v1 import access_pb2, dry_run_service_pb2, release_service_pb2
 from tests.e2e.process import Serve
 
 ROLES = {
@@ -107,8 +107,28 @@ def joined(client: Client, release: str) -> tuple[int, int, int]:
     return people.num_rows, visits.num_rows, sum(key in keys for key in visits["pid"].to_pylist())
 
 
+DECLARED = (
+    "ALTER TABLE patients SET PRIVACY (PERSON pid, SENSITIVE born, QUASI_IDENTIFIER sex USING suppression_only())",
+    "ALTER TABLE visits SET PRIVACY (PERSON pid, IDENTIFYING (visit, began), QUASI_IDENTIFIER ward USING "
+    "suppression_only())",
+)
+STATEMENT = (
+    "EXPLAIN CREATE ANONYMIZED TABLE open.tried PRIVACY (IDENTIFYING born) AS SELECT * FROM patients WITH "
+    "(k_anonymity(5), known_facts(2), tables = {events: [{table: 'visits'}], rows_limit: 0.5})"
+)
+
+
 def test_all_tables_are_one_release(people: dict[str, Client], place: Path) -> None:
     steward, approver = people["steward"], people["approver"]
+    for statement in DECLARED:
+        steward.execute(statement)
+    rehearsed = steward.wait(steward.execute(STATEMENT).job.name).result
+    foreseen = steward.get_result(dry_run_service_pb2.DryRun, rehearsed).release
+    assert [(attribute.column, attribute.table) for attribute in foreseen.policy.attributes] == [
+        *(("born", ""), ("pid", ""), ("sex", "")),
+        *((name, "visits") for name in ("pid", "visit", "began", "ward")),
+    ]
+    assert foreseen.policy.tables.people.key == "pid"
     trial = made(steward, place, trial=True)
     assert trial.state == release_service_pb2.RELEASE_STATE_TRIAL
     waiting = steward.promote_release(trial.name)

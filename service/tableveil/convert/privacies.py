@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from google.protobuf import json_format
@@ -81,5 +81,49 @@ def complete(policy: policy_pb2.Policy, declared: v1.TablePrivacy) -> Callable[[
         if attribute is None or not listed <= (position := int(attribute[1])) < len(columns):
             return fault
         return replace(fault, field=f"{whose}: {columns[position]}{fault.field[attribute.end() :]}")
+
+    return told
+
+
+def complete_related(policy: policy_pb2.Policy, declared: Mapping[str, v1.TablePrivacy]) -> Callable[[Fault], Fault]:
+    """Adds to a policy of related tables what it leaves out of their privacy, as `complete`.
+
+    `declared` has the privacy of tables by their names in the policy. A declared person is the people's key, or says
+    whose an event is. The columns of each table stay together.
+    """
+    tables, stated = policy.tables, list(policy.attributes)
+    people = tables.people.table
+    names = [people, *(event.name or event.table for event in tables.events)]
+    of_table = {name: [i for i, one in enumerate(stated) if (one.table or people) == name] for name in names}
+    if sorted(place for places in of_table.values() for place in places) != [*range(len(stated))]:
+        # A name of no table is refused as it was written.
+        return lambda fault: fault
+    if [place for name in names for place in of_table[name]] != [*range(len(stated))]:
+        return lambda fault: fault
+    columns, origins = list[policy_pb2.Attribute](), list[int | str]()
+    for name, event in zip(names, (None, *tables.events), strict=True):
+        part = policy_pb2.Policy(attributes=[stated[i] for i in of_table[name]], default_role=policy.default_role)
+        if name in declared:
+            complete(part, declared[name])
+            policy.default_role = policy.default_role or part.default_role
+            if event is None:
+                tables.people.key = tables.people.key or part.person_column
+            else:
+                event.person = event.person or part.person_column
+        whose = f"privacy of {declared[name].table.table}, version {declared[name].version}" if name in declared else ""
+        for i, column in enumerate(part.attributes):
+            column.table = column.table or ("" if event is None else name)
+            columns.append(column)
+            origins.append(of_table[name][i] if i < len(of_table[name]) else f"{whose}: {column.column}")
+    del policy.attributes[:]
+    policy.attributes.extend(columns)
+
+    def told(fault: Fault) -> Fault:
+        found = _ATTRIBUTE.match(fault.field)
+        if found is None or int(found[1]) >= len(origins):
+            return fault
+        origin = origins[int(found[1])]
+        field = f"attributes[{origin}]" if isinstance(origin, int) else origin
+        return replace(fault, field=f"{field}{fault.field[found.end() :]}")
 
     return told

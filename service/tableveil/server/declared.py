@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from tableveil.convert.collect import Faults
-from tableveil.convert.privacies import complete, table_privacy_to_proto
+from tableveil.convert.privacies import complete, complete_related, table_privacy_to_proto
+from tableveil.convert.related import people_table
 from tableveil.convert.tables import loads_of, unbound
 from tableveil.errors import Fault
 from tableveil.lookups import Privacies
+from tableveil.policy import TableReference
 from tableveil.v1 import policy_pb2
+from tableveil.v1 import privacy_service_pb2 as v1
 
 
 def completed(policy: policy_pb2.Policy, privacies: Privacies) -> Callable[[Fault], Fault]:
     """Completes a policy, and returns how to tell its faults; see `complete`. A source query has no privacy."""
+    if policy.tables.people.table:
+        return complete_related(policy, dict(_of_related(policy, privacies)))
     if any(loads_of(policy.source)) and not (policy.source.table or policy.source_query):
         _name_table(policy, privacies)
     table = unbound(policy.source)
     privacy = privacies.find(table) if table.table and not policy.source_query else None
     return complete(policy, table_privacy_to_proto(table, privacy)) if privacy else lambda fault: fault
+
+
+def _of_related(policy: policy_pb2.Policy, privacies: Privacies) -> Iterator[tuple[str, v1.TablePrivacy]]:
+    """The declared privacy of related tables, by the names that the policy gives these."""
+    people = people_table(policy)
+    events = ((e.name or e.table, TableReference("", e.schema or people.schema, e.table)) for e in policy.tables.events)
+    for name, table in ((people.table, people), *events):
+        if table.table and (privacy := privacies.find(table)):
+            yield name, table_privacy_to_proto(table, privacy)
 
 
 def _name_table(policy: policy_pb2.Policy, privacies: Privacies) -> None:

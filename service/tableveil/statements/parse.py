@@ -185,10 +185,21 @@ def _create(tokens: StatementTokens, *, dry_run: bool = False) -> Statement:
         policy.entries.append(("source", Mapping(_named(tokens, query, "catalog", "schema", "table"))))
     if tokens.accept("WITH"):
         _Options(tokens, places, policy).read()
+    _name_people(policy)
     message = policy_pb2.Policy()
     if faults := fill(message, policy):
         raise invalid([places.of(fault) for fault in faults])
     return CreateAnonymized(message, places, dry_run, trial)
+
+
+def _name_people(policy: Mapping) -> None:
+    """Makes the statement's source and person the people of related tables, which say nothing of these."""
+    stated = dict(policy.entries)
+    tables, source, person = stated.get("tables"), stated.get("source"), stated.get("person_column")
+    if isinstance(tables, Mapping) and isinstance(source, Mapping) and "people" not in dict(tables.entries):
+        key: list[tuple[str, Node]] = [("key", person)] if person is not None else []
+        tables.entries.insert(0, ("people", Mapping([*source.entries, *key])))
+        policy.entries[:] = [(name, node) for name, node in policy.entries if name not in ("source", "person_column")]
 
 
 class _Options:

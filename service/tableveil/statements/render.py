@@ -26,6 +26,11 @@ def create_statement(policy: policy_pb2.Policy) -> str:
     # Parts with a form of their own are taken out; options say the rest.
     rest = policy_pb2.Policy()
     rest.CopyFrom(policy)
+    if rest.tables.people.table and not rest.HasField("source") and not rest.source_query and not _person(rest):
+        # The statement has them as its source and its person.
+        people = rest.tables.people
+        rest.source.schema, rest.source.table, rest.person_column = people.schema, people.table, people.key
+        rest.tables.ClearField("people")
     replaces = "OR REPLACE " * _take(rest.release, "if_exists", policy_pb2.IF_EXISTS_REPLACE)
     kind = "VIEW" if _take(rest.release, "kind", policy_pb2.RELEASE_KIND_VIEW) else "TABLE"
     parts = [f"CREATE {replaces}ANONYMIZED {kind} {_taken_name(rest.release, 'schema', 'name')}"]
@@ -40,6 +45,10 @@ def create_statement(policy: policy_pb2.Policy) -> str:
     # A query may end with a comment.
     parts.append(f"WITH {_lines(options)};" if options else ";")
     return "\n  ".join(parts)
+
+
+def _person(policy: policy_pb2.Policy) -> bool:
+    return policy.WhichOneof("person") is not None
 
 
 def privacy_statement(table_privacy: privacy_service_pb2.TablePrivacy) -> str:

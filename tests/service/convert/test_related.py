@@ -140,6 +140,7 @@ def test_an_anchor_may_be_a_column_alone() -> None:
         ("found, role: SENSITIVE", "found, role: SENSITIVE, elements: {}", "attributes[8].elements"),
         ("found, role: SENSITIVE", "found, role: SENSITIVE, order: {by: NUMBER}", "attributes[8].order"),
         ("found, role: SENSITIVE", "PID, role: SENSITIVE", "attributes[8].column"),
+        ("column: found", "column: RowID", "attributes[8].column"),
         ("patient, role: IDENTIFYING", "patient, role: SENSITIVE", "attributes[3].role"),
         ("hierarchy: {suppression_only: {}}, maximum", "aggregation: {}, maximum", "attributes[5].aggregation"),
         ("hierarchy: {suppression_only: {}}, maximum", "maximum", "attributes[5].hierarchy"),

@@ -38,6 +38,9 @@ def statable(draw: st.DrawFn) -> policy_pb2.Policy:
         policy.ClearField("source")
     else:
         policy.source.table = policy.source.table or "t"
+    if policy.HasField("tables"):
+        # Without people it would take the statement's source for these.
+        policy.tables.people.table = policy.tables.people.table or "p"
     for attribute in policy.attributes:
         attribute.role = attribute.role or policy.default_role or policy_pb2.ROLE_SENSITIVE
     return policy
@@ -49,6 +52,25 @@ def test_a_policy_reads_back_from_its_statement(policy: policy_pb2.Policy) -> No
     statement = create_statement(policy)
     assert policy_of(statement) == policy
     assert create_statement(policy_of(statement)) == statement
+
+
+@pytest.mark.parametrize("key", ["pid", "p id", "SELECT"])
+def test_the_people_of_related_tables_are_the_statements_source(key: str) -> None:
+    policy = policy_pb2.Policy(
+        attributes=[
+            policy_pb2.Attribute(column=key, role=policy_pb2.ROLE_IDENTIFYING),
+            policy_pb2.Attribute(column=key, role=policy_pb2.ROLE_IDENTIFYING, table="visits"),
+        ],
+        tables=policy_pb2.RelatedTables(
+            people=policy_pb2.PeopleTable(schema="main", table="patients", key=key),
+            events=[policy_pb2.EventTable(table="visits", orphans=policy_pb2.ORPHANS_DROP)],
+            rows_limit="0.1",
+        ),
+        release=policy_pb2.ReleaseTarget(name="r"),
+    )
+    statement = create_statement(policy)
+    assert "AS SELECT * FROM main.patients" in statement
+    assert policy_of(statement) == policy
 
 
 @pytest.mark.parametrize("text", TREACHEROUS)

@@ -147,6 +147,9 @@ def _check_event(policy: Policy, event: EventTable) -> Iterator[Fault]:
         if attribute.column == event.person:
             hint = "The release has a fresh key in its place."
             yield Fault(event.role_field(j), f"{attribute.role} for the people's key", "IDENTIFYING", hint)
+        elif attribute.column.casefold() == "rowid":
+            hint = "The database numbers rows by this name. Rename the column, or make it IDENTIFYING."
+            yield Fault(f"{event.field(j)}.column", shortened(attribute.column), "another name", hint)
         elif attribute.column.casefold() == key.casefold():
             hint = "A fresh key of this name joins the tables of the release. Rename it, or make it IDENTIFYING."
             yield Fault(f"{event.field(j)}.column", shortened(attribute.column), "a name other than the key's", hint)
