@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from sqlglot import exp
 
-from tableveil.backend import Database, Session
+from tableveil.backend import Database, Session, read_only
 from tableveil.errors import ConflictError, InternalError, InvalidError
 from tableveil.estimates import ASSUMPTIONS, Assumption
 from tableveil.hierarchy import InlineLevels
 from tableveil.hierarchy.rules import Dates, DateUnit, Intervals
+from tableveil.operate import Level, restore
+from tableveil.operate.objects import examine_releases
 from tableveil.policy import (
     AttributePolicy,
     IfExists,
@@ -246,6 +250,26 @@ def test_few_matches_speak_against_a_column_if_chance_does_not_explain_them(
     matches: tuple[int, float, float], lifted: bool
 ) -> None:
     assert MatchedEstimates(*matches).lifted is lifted
+
+
+def test_backups_hold_the_tables_and_notice_a_changed_one(
+    database: Database, session: Session, run: Run, tmp_path: Path
+) -> None:
+    people(session)
+    run(database, POLICY)
+    session.execute("CHECKPOINT")
+    copy = tmp_path / "copy.duckdb"
+    shutil.copyfile(database.path, copy)
+    restored = tmp_path / "restored.duckdb"
+    assert Level.PROBLEM not in {finding.level for finding in restore(copy, restored)}
+    with read_only(restored) as back:
+        for name in TABLES:
+            assert back.rows(f"FROM {name} ORDER BY ALL") == session.rows(f"FROM {name} ORDER BY ALL")
+    for name in TABLES:
+        session.execute(f"UPDATE {name} SET age = age + 1 WHERE rowid = 0")
+    found = [finding.found for finding in examine_releases(session) if finding.level is Level.PROBLEM]
+    assert len(found) == len(TABLES)
+    assert all("does not hold what was written" in of for of in found)
 
 
 def test_refusals(database: Database, session: Session, run: Run) -> None:
