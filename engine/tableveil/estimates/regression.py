@@ -24,6 +24,13 @@ LEAST_RECORDS = 30
 KNOTS = (-1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5)
 """The scores at which the effect of a number may bend: newborns are no very young adults."""
 
+MOST_SCORE = 4.0
+"""Scores are between this and its negative."""
+
+_POINTS = 256
+_GRID = np.linspace(-MOST_SCORE, MOST_SCORE, int(2 * MOST_SCORE * _POINTS) + 1)
+"""The scores at which the effect of a number is worked out for rows; those between have that of the nearest."""
+
 _TERMS = len(KNOTS) + 3
 _RIDGE = 1e-3
 _FAR = 1e-12
@@ -66,8 +73,9 @@ class Effects:
             if isinstance(predictor, Levels):
                 mean += effects[predictor.codes]
             else:
-                terms = _terms(predictor)
-                mean += sum(effect * term for effect, term in zip(effects, terms, strict=True) if effect)
+                places = np.clip((predictor.scores + MOST_SCORE) * _POINTS + 0.5, 0, len(_GRID) - 1).astype(np.int32)
+                along = effects[:-1] @ np.stack(_terms(Scores(_GRID, np.zeros(len(_GRID), np.bool_)))[:-1])
+                mean += np.where(predictor.missing, effects[-1], along[places])
         return mean
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -16,6 +16,9 @@ from tableveil.source import Source
 from tableveil.source.model import SNAPSHOT
 from tableveil.source.tables import STATE_SCHEMA, owned_schemas
 from tableveil.state import release_objects
+
+_MOST_TOLD = 4
+"""Objects of a kind that stand in the way are named up to here; a release has twelve."""
 
 
 def check_target(session: WarehouseSession, policy: Policy, source: Source | None) -> list[Fault]:
@@ -80,7 +83,12 @@ def _told(objects: Mapping[str, str]) -> str:
     by_kind: defaultdict[str, list[str]] = defaultdict(list)
     for name, kind in objects.items():
         by_kind[kind].append(shortened(name))
-    return " and ".join(f"{kind}{'s' * (len(names) > 1)} {', '.join(names)}" for kind, names in by_kind.items())
+    return " and ".join(f"{kind}{'s' * (len(names) > 1)} {_first(names)}" for kind, names in by_kind.items())
+
+
+def _first(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_TOLD
+    return ", ".join(names[:_MOST_TOLD]) + (f" and {more} more" if more > 0 else "")
 
 
 def foreign_objects(
