@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .PHONY: demo test test-all test-long test-dagster test-dbt test-spark lint bench bench-search bench-privacy bench-game bench-classification \
-	bench-microaggregation bench-local bench-differential-privacy bench-usefulness bench-report bench-operate bench-people bench-doors bench-sql bench-answers bench-scale bench-everyday bench-console recorded statements journeys \
+	bench-microaggregation bench-local bench-differential-privacy bench-usefulness bench-report bench-operate bench-people bench-related bench-doors bench-sql bench-answers bench-scale bench-everyday bench-console recorded statements journeys \
 	campaign pages pictures protos reference site site-search house words clean
 # Two targets must not install into the same environment at once.
 .NOTPARALLEL:
@@ -110,6 +110,11 @@ bench-answers: $(VENV)/.dev
 
 bench-people: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --only people
+
+# NAFLD is a folder with nafld1.csv and nafld3.csv of R's package survival.
+NAFLD ?=
+bench-related: $(VENV)/.dev
+	$(BIN)/python -m benchmarks --only related $(if $(NAFLD),--nafld $(NAFLD))
 
 # Bytes and times of the console's pages with 10,000 releases and 1,000 tables, alone and with 50 visitors beside a job.
 bench-console: $(VENV)/.dev

@@ -65,6 +65,11 @@ from benchmarks.privacy.ordered import ordered
 from benchmarks.privacy.per_check import per_check
 from benchmarks.privacy.reference_cases import reference_cases
 from benchmarks.privacy.whole_searches import whole_searches
+from benchmarks.related.cost import cost as cost_of_related
+from benchmarks.related.enumerated import enumerated
+from benchmarks.related.nafld import nafld
+from benchmarks.related.readmissions import readmissions
+from benchmarks.related.worlds import unrepaired, worlds
 from benchmarks.scale.growth import SIZES, growth
 from benchmarks.scale.lake import ROWS as LAKE_ROWS
 from benchmarks.scale.lake import lake
@@ -103,6 +108,7 @@ PARTS = (
     "operate",
     "doors",
     "people",
+    "related",
     "sql",
     "answers",
     "scale",
@@ -144,6 +150,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             joins,
             fifty,
         ],
+        "related": [
+            worlds,
+            unrepaired,
+            enumerated,
+            lambda: nafld(options.nafld),
+            readmissions,
+            cost_of_related,
+        ],
         "sql": [reading, analysts, agreement, publishing],
         "answers": [lambda: estimates(options.shared), first_tries, intervals, speed_of_answers, metadata],
         "scale": [lambda: growth(options.sizes), lambda: lake(options.lake_rows)],
@@ -180,6 +194,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--sizes", type=_sizes, default=SIZES, help="rows of the scale part, such as 1000000,10000000")
     parser.add_argument("--lake-rows", type=_positive, default=LAKE_ROWS, help="rows in Spark (%(default)s)")
     parser.add_argument("--shared", type=Path, default=SHARED, help="holds reference/ and data/ (%(default)s)")
+    parser.add_argument("--nafld", type=Path, metavar="FOLDER", help="holds nafld1.csv and nafld3.csv of R's survival")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the document there instead of printing it")
     return parser
 

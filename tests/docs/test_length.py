@@ -9,7 +9,7 @@ import pytest
 from tests.docs.words import ROOT, by_hand, generated, words
 from tests.project.plain_english import MANY_WORDS, faults, long_sentences
 
-MOST_WORDS = 48_000
+MOST_WORDS = 49_200
 MOST_WORDS_OF_A_PAGE = 3_500
 MOST_WORDS_OF = {"docs/explanations/threats.md": 2_500, "docs/guides/": 3_000}
 MOST_LINES = {"README.md": 110, "CHANGELOG.md": 75}

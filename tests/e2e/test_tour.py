@@ -35,6 +35,7 @@ PAGES = (
     "docs/explanations/game.md",
     "docs/explanations/infeasible.md",
     "docs/reference/etl.md",
+    "docs/explanations/related_tables.md",
 )
 """In the order in which the tour names them; each goes on where the one before it ended."""
 

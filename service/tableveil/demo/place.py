@@ -22,6 +22,7 @@ TABLE = "discharges"
 
 TABLES = {
     TABLE,
+    "patients",
     "visits",
     "visits_later",
     "zip_codes",

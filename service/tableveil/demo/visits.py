@@ -1,4 +1,4 @@
-"""Generates the demo's visits: each patient comes 1 to 40 times, most rarely; and what they are a month later."""
+"""Generates the demo's patients and their visits, 1 to 40 of each, most rarely; and what they are a month later."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ FROM made
 ORDER BY visit_id
 """
 
+_PATIENTS = "CREATE TABLE patients AS SELECT patient_id, age, sex, zip_code FROM discharges ORDER BY patient_id"
+
 _LATER = """
 CREATE TABLE visits_later AS
 WITH made AS (SELECT max(visit_id) AS last, max(visit_date) AS until FROM visits)
@@ -40,6 +42,7 @@ ORDER BY visit_id
 
 
 def create_visits(connection: duckdb.DuckDBPyConnection, seed: int) -> None:
-    """Creates the tables `visits` of the patients of `discharges`, and `visits_later`, the same a month later."""
+    """Creates `patients` of `discharges`, their `visits`, and `visits_later`, the same a month later."""
+    connection.execute(_PATIENTS)
     connection.execute(_VISITS, {"seed": seed})
     connection.execute(_LATER, {"seed": seed})

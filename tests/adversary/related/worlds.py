@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from random import Random
@@ -138,7 +138,7 @@ def tables(world: World) -> dict[str, pa.Table]:
     return made
 
 
-def document(world: World, schema: str = "main", *, fixed: bool = True) -> dict[str, Any]:
+def document(world: World, *, fixed: bool = True) -> dict[str, Any]:
     """The policy that releases the world, `fixed` at its levels; all people and rows may be removed."""
     days = {"minimum": str(FIRST), "maximum": str(LAST), "widths": [*map(str, WIDTHS)]}
     dates = {"minimum": "2024-01-01", "maximum": "2024-12-31", "units": ["MONTH", "QUARTER"]}
@@ -156,7 +156,7 @@ def document(world: World, schema: str = "main", *, fixed: bool = True) -> dict[
         {"column": "since", "role": "IDENTIFYING"},
         {"column": "ill", "role": "SENSITIVE"},
     ]
-    kinds = [{"labels": [kind, group]} for kind, group in KINDS.items()]
+    kinds = [{"labels": [kind, group, "*"]} for kind, group in KINDS.items()]
     levels = dict(zip(("town", "age", "sex"), world.levels, strict=True))
     for name in world.events:
         attributes += [
@@ -172,8 +172,8 @@ def document(world: World, schema: str = "main", *, fixed: bool = True) -> dict[
             for column, level in zip(world.columns(name), world.event_levels[name], strict=False)
         }
     related: dict[str, Any] = {
-        "people": {"schema": schema, "table": "people", "key": "person"},
-        "events": [{"schema": schema, "table": name, "person": "owner"} for name in world.events],
+        "people": {"table": "people", "key": "person"},
+        "events": [{"table": name, "person": "owner"} for name in world.events],
         "rows_limit": "1",
     }
     if world.cap is not None:
@@ -190,7 +190,7 @@ def document(world: World, schema: str = "main", *, fixed: bool = True) -> dict[
         "attributes": attributes,
         "privacy_models": [{"k_anonymity": {"k": world.k}}, {"known_facts": {"m": world.m}}, *shares],
         "suppression_limit": "1",
-        "release": {"name": "released", "schema": schema},
+        "release": {"name": "released"},
         **({"search": {"levels": levels}} if fixed else {}),
     }
 
@@ -265,7 +265,10 @@ def day_at_anchor(world: World, label: object) -> bool:
         return True
     if world.anchor == "PREVIOUS_EVENT":
         return label is None
-    if isinstance(label, str):
-        low, high = label.strip("[]").split(", ")
-        return int(low) <= 0 <= int(high)
-    return label == 0
+    first, _, last = str(label).strip("[]").partition(", ")
+    return label is not None and int(first) <= 0 <= int(last or first)
+
+
+def anchored(world: World) -> tuple[Callable[[Any], bool], Callable[[Any], bool]]:
+    """Whether a label, behind the name of its table, has a day; and whether it may be the anchor's."""
+    return lambda label: len(label) > 2, lambda label: day_at_anchor(world, label[2])

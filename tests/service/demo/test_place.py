@@ -75,8 +75,8 @@ def test_a_database_that_is_served_stays(left: Path) -> None:
 @pytest.mark.parametrize(
     "statement",
     [
-        "CREATE TABLE patients (a INTEGER)",
-        "CREATE SCHEMA mine; CREATE VIEW mine.patients AS SELECT 1 AS a",
+        "CREATE TABLE nurses (a INTEGER)",
+        "CREATE SCHEMA mine; CREATE VIEW mine.nurses AS SELECT 1 AS a",
         "CREATE TABLE discharges_planning (a INTEGER)",
     ],
 )
@@ -86,7 +86,7 @@ def test_tables_that_somebody_added_stay(left: Path, statement: str) -> None:
     with pytest.raises(ConflictError) as raised:
         clear(left)
     assert raised.value.code == "DIRECTORY_IN_USE"
-    assert "patients" in raised.value.faults[0].found or "discharges_planning" in raised.value.faults[0].found
+    assert "nurses" in raised.value.faults[0].found or "discharges_planning" in raised.value.faults[0].found
     assert (left / DATABASE).exists()
 
 

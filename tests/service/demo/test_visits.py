@@ -30,6 +30,6 @@ def test_every_patient_comes_one_to_forty_times() -> None:
         assert 0 < left < 100
         assert more > 0
         assert other == 0
-        connection.execute("DROP TABLE visits; DROP TABLE visits_later")
+        connection.execute("DROP TABLE patients; DROP TABLE visits; DROP TABLE visits_later")
         create_visits(connection, seed=7)
         assert connection.execute("FROM visits ORDER BY ALL").fetchall() == first

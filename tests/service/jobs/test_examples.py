@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +26,7 @@ OWN_TABLE = EXAMPLES / "ten-rows" / "policy.yaml"
 POLICIES = [
     path
     for path in sorted(EXAMPLES.rglob("*.yaml"))
-    if "\nsource" in path.read_text(encoding="utf-8") and path != OWN_TABLE
+    if re.search(r"^(source|tables)", path.read_text(encoding="utf-8"), re.MULTILINE) and path != OWN_TABLE
 ]
 ROWS = 3000
 

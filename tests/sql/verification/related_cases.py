@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import md5
 from itertools import combinations_with_replacement
@@ -57,7 +57,7 @@ class Case:
         """Whether known rows leave too few keys, or a missing first row tells too much, or a value is too frequent."""
         world, found = self.world, self.released
         lost = world.anchor in ("FIRST_EVENT", "PREVIOUS_EVENT") and lost_anchors(
-            found, world.k, world.m, *anchored(world)
+            found, world.k, world.m, *worlds.anchored(world)
         )
         return bool(few(found, world.k, world.m) or lost or too_frequent(self))
 
@@ -71,14 +71,6 @@ def policy_of(world: World) -> Policy:
     policy, faults = policy_from_proto(message)
     assert policy is not None, (wrong, faults)
     return policy
-
-
-def anchored(world: World) -> tuple[Callable[[object], bool], Callable[[object], bool]]:
-    """Whether a label has a day, and whether it may be the anchor's."""
-    return (
-        lambda label: len(label) > 2,
-        lambda label: worlds.day_at_anchor(world, label[2]),
-    )
 
 
 def written_case(session: Session, random: Random, world: World, *, raw: Sequence[int] = ()) -> Case:
@@ -126,9 +118,9 @@ def _repaired(random: Random, world: World, classes: dict[int, Label], rows: lis
                 kept.append(row)
             rows = kept
         elif world.anchor in ("FIRST_EVENT", "PREVIOUS_EVENT") and lost_anchors(
-            found, world.k, world.m, *anchored(world)
+            found, world.k, world.m, *worlds.anchored(world)
         ):
-            dated, there = anchored(world)
+            dated, there = worlds.anchored(world)
             lost = {p for p, of in found.rows.items() if not any(dated(label) and there(label) for label in of)}
             rows = [row for row in rows if row.person not in lost or not dated(row.label)]
         else:

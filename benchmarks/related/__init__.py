@@ -1,0 +1,1 @@
+"""Benchmarks of people who are released with their events."""
