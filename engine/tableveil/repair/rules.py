@@ -25,6 +25,12 @@ RARER_FIRST = 4
 Rows whose labels are drawn nearly at random lose 9 % instead of 8 %, or 47 % instead of 51 %.
 """
 
+MOST_OF_A_CLASS = 40_000_000
+"""The most pairs at once, of one class: about 2 GB."""
+
+MOST_LABELS = 5_000
+"""The most different rows of a person whose pairs are looked at."""
+
 GIVEN_BACK = 20
 """The most rounds in which removed labels are given back."""
 
@@ -46,7 +52,8 @@ def repaired(facts: RowFacts, class_of: Ints, k: int, m: int, *, giving: bool = 
     if m == 1:
         return kept
     for batch in batches(inside, facts.people, classes):
-        kept[batch] = Pairs(facts, batch, classes[batch], k).repaired(giving=giving)
+        for part in _parts(batch, facts.people):
+            kept[part] = Pairs(facts, part, classes[part], k).repaired(giving=giving)
     return kept
 
 
@@ -70,6 +77,15 @@ def batches(inside: NDArray[np.intp], people: Ints, classes: Ints) -> Iterator[N
         if after - before > MOST_PAIRS or end == len(order):
             yield order[begin:end]
             begin, before = end, int(pairs[np.searchsorted(ends, end)])
+
+
+def _parts(batch: NDArray[np.intp], people: Ints) -> Iterator[NDArray[np.intp]]:
+    """The batch, in parts of whole people if it has too many pairs: what holds of each part of a class holds of it."""
+    pairs = np.cumsum(pairs_of(people[batch]))
+    firsts = np.flatnonzero(people[batch][1:] != people[batch][:-1]) + 1
+    wanted = np.arange(MOST_OF_A_CLASS, int(pairs[-1]), MOST_OF_A_CLASS)
+    places = np.unique(np.searchsorted(firsts, np.searchsorted(pairs, wanted)))
+    yield from np.split(batch, firsts[places[places < len(firsts)]])
 
 
 class Pairs:

@@ -110,7 +110,8 @@ class _Search:
         self._problem, self._anchor, self._permits = problem, anchor, permits
         self._control, self._report = control, report
         self._evaluation = Evaluation(problem)
-        self._found: dict[Transformation, Repaired] = {}
+        self._repaired_at: set[Transformation] = set()
+        self._least: Repaired | None = None
         self._best: Repaired | None = None
         self._evaluated = 0
         self._bound = 0.0
@@ -131,14 +132,13 @@ class _Search:
             self._control.raise_if_cancelled()
         # Something valid is worth more than the time.
         for at in (self._nearest, self._problem.lattice.top):
-            if self._best is None and at is not None:
+            if self._best is None and at is not None and at not in self._repaired_at:
                 self._repair(at)
-        least = min(self._found.values(), key=self._excess, default=None)
         seconds = self._control.now() - self._began
         bound, score = self._bound, self._best.score if self._best is not None else math.inf
         complete = score <= bound + ROUNDING
         return RelatedOutcome(
-            self._best, least, complete, min(bound, score), self._evaluated, len(self._found), seconds
+            self._best, self._least, complete, min(bound, score), self._evaluated, len(self._repaired_at), seconds
         )
 
     def _in_order(self, first: Evaluated, ordered: Iterator[Evaluated]) -> None:
@@ -178,7 +178,7 @@ class _Search:
                 for neighbour in _neighbours(problem, open_[0]):
                     compare(neighbour)
         finally:
-            if not whole:
+            if not whole and not self._control.cancelled:
                 ranked = sorted(compared, key=lambda at: compared[at])
                 for at in ranked[:FEW]:
                     self._repair(at)
@@ -220,13 +220,15 @@ class _Search:
         self._bound = math.inf
 
     def _repair(self, at: Transformation) -> Repaired:
-        if at not in self._found:
-            found = self._repaired(at, None)
-            self._found[at] = found
-            better = self._best is None or found.key < self._best.key
-            if better and self._excess(found)[:1] == (False,) and self._permits(found):
-                self._best = found
-        return self._found[at]
+        """Repairs wholly, and keeps the result if it is the best, or the nearest to the limits: each takes memory."""
+        found = self._repaired(at, None)
+        self._repaired_at.add(at)
+        if self._least is None or self._excess(found) < self._excess(self._least):
+            self._least = found
+        better = self._best is None or found.key < self._best.key
+        if better and not self._excess(found)[0] and self._permits(found):
+            self._best = found
+        return found
 
     def _excess(self, found: Repaired) -> tuple[bool, float, Key]:
         """Whether limits are exceeded, by how many people and rows, and the order of preference."""

@@ -44,6 +44,7 @@ from tableveil.repair.anchor import AnchorColumn, AnchorLabels
 from tableveil.repair.facts import RowFacts
 from tableveil.repair.problem import CodedCombinations, EventCombinations, RelatedProblem
 from tableveil.repair.rows import capped, kept_rows
+from tableveil.repair.rules import MOST_LABELS
 from tableveil.repair.search import RelatedOutcome, Repaired, search_related
 from tableveil.repair.shares import Having, within_share
 from tableveil.source.related_rows import check_related_rows
@@ -144,6 +145,7 @@ class RelatedTablesMethod(Method[CountedRelated]):
         if options.most_rows_of_a_person is not None:
             rows = _capped(rows, options.most_rows_of_a_person, np.random.default_rng(secret))
         problem, fact_of = _problem(job, counted, number, rows)
+        _check_rows_of_a_person(problem)
         anchor = _anchor(session, options.relative_time, len(counted.dictionaries), rows)
         shares = tuple(_share(session, counted, rows, model) for model in _shares(policy))
         return CountedRelated(counted, tuple(rows), problem, fact_of, anchor, shares, secret, tuple(notes))
@@ -229,6 +231,14 @@ def _problem(
         options.removable(total),
     )
     return problem, fact_of
+
+
+def _check_rows_of_a_person(problem: RelatedProblem) -> None:
+    """Raises `InvalidError` if somebody has more different rows than can be looked at in pairs."""
+    if problem.m > 1 and np.bincount(problem.facts.people, minlength=1).max() > MOST_LABELS:
+        actual = f"a person with more than {MOST_LABELS:,} different rows of events"
+        fault = Fault("tables.most_rows_of_a_person", actual, f"at most {MOST_LABELS:,} with m = 2", "Set this limit.")
+        raise InvalidError.about("POLICY_INVALID", "the policy does not fit the tables", [fault])
 
 
 def _anchor(session: Session, time: RelativeTime | None, first_axis: int, rows: Sequence[_Rows]) -> AnchorLabels | None:

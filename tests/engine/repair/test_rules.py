@@ -50,6 +50,7 @@ def _few(people: list[dict[int, int]], k: int, m: int) -> bool:
 @pytest.mark.parametrize("pairs", [4_000_000, 7])
 def test_no_known_rows_are_left_to_few(monkeypatch: pytest.MonkeyPatch, pairs: int) -> None:
     monkeypatch.setattr(rules, "MOST_PAIRS", pairs)
+    monkeypatch.setattr(rules, "MOST_OF_A_CLASS", 3 * pairs)
     needed = 0
     for facts, classes, k, m in _worlds(120, pairs):
         kept = repaired(facts, classes, k, m)
