@@ -26,6 +26,9 @@ from tableveil.repair.problem import Evaluated, Evaluation, RelatedProblem
 FEW = 3
 """So many transformations are repaired wholly where a sample compares them."""
 
+MANY = 8
+"""So many of the best have all of their neighbours compared, if each comparison is a repair."""
+
 SAMPLE = 300_000
 """Facts of a sample of classes; up to so many are all compared."""
 
@@ -154,6 +157,7 @@ class _Search:
         compared: dict[Transformation, tuple[bool, float, Key]] = {}
         expanded: set[Transformation] = set()
         whole = len(problem.facts) <= SAMPLE
+        beam = MANY if whole else FEW
 
         def compare(at: Transformation) -> None:
             if at in compared:
@@ -170,7 +174,7 @@ class _Search:
                 for at in problem.lattice:
                     compare(at)
             while len(compared) < MOST_COMPARED:
-                best = sorted(compared, key=lambda at: compared[at])[:FEW]
+                best = sorted(compared, key=lambda at: compared[at])[:beam]
                 open_ = [one for one in best if one not in expanded]
                 if not open_:
                     break

@@ -31,9 +31,10 @@ def resolve_subject(
     if request.release is not None:
         release = current_release(session, request.release)
         shown = TableReference(release.source.catalog, release.target_schema, release.target_name)
-        read_rows = rows_of(session, release, policy_of(release.policy))
+        policy = policy_of(release.policy)
+        read_rows = rows_of(session, release, policy)
         rows = RowsToAnalyze(read_rows.table, read_rows.marker)
-        names = request.columns or tuple(attribute.column for attribute in release.attributes)
+        names = request.columns or tuple(attribute.column for attribute in policy.recognizing)
     else:
         source, faults = _source(session, request)
         if source is None:

@@ -90,7 +90,10 @@ def end_job(ledger: Ledger, release: Release) -> None:
 def attributes_of(
     plan: ReleasePlan, parts: Sequence[float], losses: Sequence[float], distinct_after: Mapping[str, int]
 ) -> Iterator[AttributeResult]:
-    """The generalized columns, which have levels in other transformations, too, then the aggregated ones."""
+    """The generalized columns, which have levels in other transformations, too, then the aggregated ones.
+
+    Those of related tables come last, with the name of their table.
+    """
     columns: list[Dictionary | AggregatedDictionary] = [*plan.dictionaries, *plan.aggregated_columns]
     # Quality models have parts for all, for the generalized ones, or for none.
     of_score: Iterator[float | None] = itertools.chain(parts, itertools.repeat(None))
@@ -113,6 +116,21 @@ def attributes_of(
             levels=() if is_aggregated else plan.recoding.records_at(j),
             aggregation=str(dictionary.attribute.aggregation or ""),
         )
+    figures = zip(losses[len(columns) :], of_score, strict=False)
+    for events in () if plan.related is None else plan.related.events:
+        own = events.plan
+        for j, (of_event, level) in enumerate(zip(own.dictionaries, own.transformation, strict=True)):
+            loss, part = next(figures)
+            yield AttributeResult(
+                column=events.staged.event.qualified(of_event.attribute.column),
+                level=level,
+                top_level=of_event.levels.top,
+                loss=loss,
+                distinct_before=of_event.distinct,
+                distinct_after=len(np.unique(own.classes.groups(j))),
+                hierarchy=of_event.hierarchy,
+                part=part,
+            )
 
 
 def named_explanation(
