@@ -14,6 +14,7 @@ import resource
 import socket
 import threading
 import time
+from collections import deque
 from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -38,6 +39,9 @@ STRANGERS = 512
 
 _DESCRIPTORS_KEPT = 256
 """Descriptors of the process for all else than connections, each of which takes three: two here, and one behind."""
+
+_WAITING = 64
+"""Connections that wait to be passed on where there is no room for strangers. Each takes one descriptor."""
 
 SECONDS_TO_ASK = 10.0
 """The time in which a stranger of a console sends the head of a request."""
@@ -137,12 +141,21 @@ class Passages:
             self._by_port[port] = passage
             strangers = {number: each for number, each in self._by_port.items() if not each.principals}
             beside = [number for number, each in strangers.items() if each.host == passage.host]
-            most, known = most_connections(), len(self._by_port) - len(strangers)
             of_address = sum(each.host == passage.host for each in self._by_port.values())
-            lost = set(list(strangers)[: max(len(strangers) - min(STRANGERS, max(most - known, 0)), 0)])
-            if passage.host not in self.limits.proxies and of_address > most * self.limits.share_of_address:
+            lost = set(list(strangers)[: max(-self._room_beside(len(strangers)), 0)])
+            most = most_connections() * self.limits.share_of_address
+            if passage.host not in self.limits.proxies and of_address > most:
                 lost.add(beside[0])
             return [self._by_port.pop(number) for number in lost]
+
+    def room_for_strangers(self) -> int:
+        """So many more may come before the oldest gives way."""
+        with self._lock:
+            return self._room_beside(sum(not each.principals for each in self._by_port.values()))
+
+    def _room_beside(self, strangers: int) -> int:
+        known = len(self._by_port) - strangers
+        return min(STRANGERS, max(most_connections() - known, 0)) - strangers
 
     def late(self) -> list[_Passage]:
         """Strangers who have not asked, or have not been answered, in time."""
@@ -211,15 +224,34 @@ class Front:
         with listening:
             while True:
                 try:
-                    client, name = await self._loop.sock_accept(listening)
-                    self._begin(self._pass(client, _spelled(name)))
-                    # The next one may be there already: this one counts first.
-                    await asyncio.sleep(0)
+                    taken = deque([await self._loop.sock_accept(listening)])
                 except ConnectionError:
-                    pass
+                    continue
                 except OSError as error:
                     self._tell(f"no connection can be taken for a moment: {error.strerror}")
                     await asyncio.sleep(_SECONDS_OF_REST)
+                    continue
+                self._take_waiting(listening, taken)
+                try:
+                    while taken:
+                        client, name = taken.popleft()
+                        self._begin(self._pass(client, _spelled(name)))
+                        # The next one may be there already: this one counts first.
+                        await asyncio.sleep(0)
+                finally:
+                    for client, _ in taken:
+                        client.close()
+
+    def _take_waiting(self, listening: socket.socket, taken: deque[tuple[socket.socket, Any]]) -> None:
+        """Takes all who wait; the oldest that would have to give way anyway are closed before they cost more."""
+        most = max(self._passages.room_for_strangers(), _WAITING)
+        # If there is a fault, the next one that is taken meets it.
+        with suppress(OSError):
+            while True:
+                taken.append(listening.accept())
+                taken[-1][0].setblocking(False)
+                if len(taken) > most:
+                    taken.popleft()[0].close()
 
     async def _end_late(self) -> None:
         while True:

@@ -22,7 +22,15 @@ from tableveil.state.releases import RELEASES, Release
 from tests.migrated import opened, passing
 from tests.service.jobs.contexts import context
 from tests.service.jobs.managed import LABELLED, SECONDS, Gate, Open, create_patients, ended, open_with, submit
+from tests.tried import tried_here
 from tests.warned import of_nothing
+
+
+@pytest.fixture(scope="module", autouse=True)
+def queries_tried_here() -> Iterator[None]:
+    """No query is tried in a process of its own."""
+    with tried_here():
+        yield
 
 
 @pytest.fixture

@@ -50,7 +50,6 @@ from tableveil.state.utility_reports import StoredUtility
 from tests.once import once
 from tests.service.convert.policy_to_proto import policy_to_proto
 from tests.service.jobs.plain import plain_target
-from tests.tried import tried_here
 
 Run = Callable[..., Release]
 
@@ -81,13 +80,6 @@ POLICY = Policy(
     release=plain_target("main", "released"),
     suppression_limit=Decimal("0.1"),
 )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def tried_queries() -> Iterator[None]:
-    """No query is tried in a process of its own."""
-    with tried_here():
-        yield
 
 
 @pytest.fixture(autouse=True)
