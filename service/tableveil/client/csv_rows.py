@@ -38,12 +38,12 @@ class CsvRows:
 def read_csv_rows(
     path: Path, field: str, delimiter: str = "", encoding: str = ""
 ) -> tuple[CsvRows | None, list[Fault]]:
-    """Reads a hierarchy from a file, or finds all faults in it.
+    r"""Reads a hierarchy from a file, or finds all faults in it.
 
     Args:
         path: The file.
         field: The field of the faults, such as `attributes[2].hierarchy.csv`; a path or delimiter is below it.
-        delimiter: One character, or `\\t` for a tab; empty: that of `DELIMITERS` which separates all of the first rows.
+        delimiter: One character, or `\t` for a tab; empty: that of `DELIMITERS` which separates all of the first rows.
         encoding: A name that Python knows; empty: UTF-8, or UTF-16 with a byte order mark.
     """
     delimiter = "\t" if delimiter == "\\t" else delimiter
