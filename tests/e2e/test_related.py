@@ -13,7 +13,7 @@ import yaml
 
 from tableveil.client import Client, ExportFormat
 from tableveil.errors import ConflictError, InvalidError
-from tableveil.v1 import access_pb2, dry_run_service_pb2, release_service_pb2
+from tableveil.v1 import access_pb2, dry_run_service_pb2, release_service_pb2, report_service_pb2
 from tests.e2e.process import Serve
 
 ROLES = {
@@ -154,7 +154,13 @@ def test_all_tables_are_one_release(people: dict[str, Client], place: Path) -> N
     with duckdb.connect(published, read_only=True) as connection:
         assert connection.sql("SELECT count(*) FROM clinic JOIN clinic_lab USING (pid)").fetchall()[0] > (0,)
     assert steward.back_up("monday").path.endswith("monday.duckdb")
-    assert b"related tables" in steward.get_report(approved.name).content.lower()
+    told = steward.get_report(approved.name).content.decode()
+    assert "Each row of patients is a different person, by the key pid" in told
+    assert all(f">{name}<" in told for name in ("pid", "visits.pid", "visits.ward", "lab.code"))
+    public = steward.get_report(approved.name, report_service_pb2.REPORT_AUDIENCE_PUBLIC).content.decode()
+    assert "Every row is another person&#39;s" in public
+    assert "do not say whose they are" not in public
+    assert "up to a number of 2, fit no key" in public
 
     withdrawn = steward.withdraw_release(approved.name, "a mistake")
     assert withdrawn.state == release_service_pb2.RELEASE_STATE_WITHDRAWN

@@ -96,7 +96,8 @@ def _compared(session: WarehouseSession, release: Release, policy: Policy) -> tu
     columns = [
         Compared(column.name, column.kind, released[column.name].type, column.name in generalized)
         for column in source.columns
-        if column.name in released
+        # The key of related tables is a fresh one.
+        if column.name in released and (policy.related is None or column.name != policy.person_column)
     ]
     return Sides(source, rows.table, rows.marker), columns
 

@@ -11,7 +11,7 @@ from tableveil.report.facts import PublicColumn, PublicFacts, treatment_of
 from tableveil.report.model import Grid, Part, Sentences, Shares, Terms, Words
 from tableveil.report.public import exposure_grid, labels, models
 from tableveil.report.reached import asked, reached
-from tableveil.report.words import NOT_STATED, ROLES, columns_of_lists, role_of, stated
+from tableveil.report.words import NOT_STATED, ROLES, columns_of_lists, named_column, of_people, role_of, stated
 from tableveil.v1 import policy_pb2
 from tableveil.v1.classification_service_pb2 import ClassificationReport, Classifier
 from tableveil.v1.release_service_pb2 import AttributeResult, Guarantee, Release, SuppressedLabel
@@ -35,11 +35,16 @@ MOST_CHANGES = 15
 
 def columns(facts: PublicFacts, release: Release) -> Iterator[Part]:
     """Every column, also those that are not released; and the reasons for their roles."""
-    policy = {attribute.column: attribute for attribute in release.policy.attributes}
+    policy = {named_column(attribute, release.policy): attribute for attribute in release.policy.attributes}
     results = {result.column: result for result in release.attributes}
     rows = [_column(one, policy.get(one.name), results.get(one.name)) for one in facts.columns]
-    hidden = [one for one in policy.values() if role_of(one, release.policy) == "IDENTIFYING"]
-    rows += [(one.column, ROLES["IDENTIFYING"], "not released", "", "", "") for one in hidden]
+    listed = {one.name for one in facts.columns}
+    for name, attribute in policy.items():
+        role = role_of(attribute, release.policy)
+        if role == "IDENTIFYING":
+            rows.append((name, ROLES[role], "not released", "", "", ""))
+        elif name not in listed and attribute not in of_people(release.policy):
+            rows.append(_column(PublicColumn(name, role, "as it is in the source", ()), attribute, results.get(name)))
     names = ("column", "role", "treatment", "loss", "different values", "labels")
     yield Grid("Columns of the source", names, tuple(rows), frozenset({3, 4}))
     yield Words(
@@ -47,11 +52,11 @@ def columns(facts: PublicFacts, release: Release) -> Iterator[Part]:
         "Labels are those of most records; only quasi-identifiers have any."
     )
     yield from _exposures(facts, release)
-    reasons = tuple((one.column, stated(one.reason)) for one in policy.values() if one.reason)
+    reasons = tuple((name, stated(one.reason)) for name, one in policy.items() if one.reason)
     if reasons:
         yield Words("Why columns have their roles:")
         yield Terms(reasons)
-    if others := [one.column for one in policy.values() if not one.reason]:
+    if others := [name for name, one in policy.items() if not one.reason]:
         others_have = "the others have theirs" if reasons else "columns have their roles"
         yield Words(f"Why {others_have} is {NOT_STATED}: {', '.join(others)}.")
 

@@ -13,7 +13,7 @@ from tableveil import wording
 from tableveil.lookups.reports import BesideLedger, ToldColumn
 from tableveil.policy.aggregation import without_codings
 from tableveil.privacy.among_released import RELEASED
-from tableveil.report.words import HANDLINGS, columns_of_lists, method_of
+from tableveil.report.words import HANDLINGS, columns_of_lists, known_facts, method_of, of_people
 from tableveil.v1 import policy_pb2
 from tableveil.v1.release_service_pb2 import AttributeResult, Exposure, Guarantee, Release, Risk
 from tableveil.wording.methods import method_promise
@@ -60,6 +60,11 @@ class PublicFacts:
     lists: tuple[str, ...] = ()
     among_released: tuple[Guarantee, ...] = ()
     exposures: tuple[Exposure, ...] = ()
+
+    @property
+    def known_facts(self) -> int:
+        """How many facts about a person's events the promise holds for; 0 unless tables are related by people."""
+        return max((known_facts(one) for one in self.models), default=0)
 
     @property
     def highest_risk(self) -> float:
@@ -111,7 +116,7 @@ def _columns(release: Release, beside_ledger: BesideLedger) -> Iterator[PublicCo
 
 def _listed(policy: policy_pb2.Policy) -> Iterator[ToldColumn]:
     """The columns that the policy names, where the tables that explain the release are gone or were not written."""
-    for attribute in policy.attributes:
+    for attribute in of_people(policy):
         role = policy_pb2.Role.Name(attribute.role or policy.default_role).removeprefix("ROLE_")
         if role != "IDENTIFYING":
             yield ToldColumn(attribute.column, "", role)

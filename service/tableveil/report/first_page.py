@@ -77,6 +77,8 @@ def _purpose(facts: PublicFacts, evidence: OwnerEvidence) -> Iterator[tuple[str,
     whose = "one person each, by the policy's statement"
     if people is not None:
         whose = f"{wording.count(people)} people"
+    elif release.policy.HasField("tables"):
+        whose = f"one person each, by {release.policy.tables.people.key}"
     elif release.policy.person_column:
         whose = f"people told apart by {release.policy.person_column}"
     limit = wording.share(Decimal(release.policy.suppression_limit or "0"))

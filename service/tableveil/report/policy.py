@@ -27,7 +27,13 @@ _LEFT_BEHIND = {
 
 def in_words(policy: Policy) -> Iterator[str]:
     """The sentences."""
-    if policy.person_column:
+    if policy.HasField("tables"):
+        people, events = policy.tables.people, (one.name or one.table for one in policy.tables.events)
+        yield (
+            f"Each row of {people.table} is a different person, by the key {people.key}, which a fresh key replaces in "
+            f"all tables; events are the rows of {', '.join(events)}."
+        )
+    elif policy.person_column:
         yield f"The column {policy.person_column} says whose a row is, and k counts people. It is not released."
     else:
         yield "Each row is a different person: the policy states it, and nothing can check it."

@@ -94,6 +94,11 @@ def chance(facts: PublicFacts) -> str:
     shares = [Decimal(model.dominance.share) for model in facts.models if model.WhichOneof("kind") == "dominance"]
     if shares:
         return f"Each is a given person's with a chance of at most {wording.share(min(shares))}, by dominance."
+    if facts.known_facts:
+        return (
+            "Every row is another person's, and somebody who knows the person picks the right one with a chance of at "
+            f"most {wording.share(facts.highest_risk)}; rows of events that are known as well leave fewer: see Limits."
+        )
     return (
         "If everybody has one record, a person who knows them picks the right one with a chance of at most "
         f"{wording.share(facts.highest_risk)}. The rows do not say whose they are."
@@ -211,7 +216,8 @@ def _risk(facts: PublicFacts) -> Iterator[Part]:
     ]
     caption = "Risks of the released records, if everybody has one"
     yield Grid(caption, ("measure", "released"), tuple(rows), frozenset({1}))
-    yield Words(f"Sizes of classes and risks count records: the rows do not say whose they are. {chance(facts)}")
+    whose = "every row is a person" if facts.known_facts else "the rows do not say whose they are"
+    yield Words(f"Sizes of classes and risks count records: {whose}. {chance(facts)}")
     if facts.sizes:
         yield distribution((("released", facts.sizes),))
 

@@ -93,10 +93,19 @@ THREATS = (
     ),
     Threat(
         "Several records of one person",
-        lambda found: found.repeating is not False,
+        lambda found: found.repeating is not False and not found.facts.known_facts,
         lambda found: (
             "Each promise is about one row at a time. Where people have several rows, these can tell together what "
             "each alone hides, and a person's share of a class can be above one in k."
+        ),
+    ),
+    Threat(
+        "Rows that are not found",
+        lambda found: bool(found.facts.known_facts),
+        lambda found: (
+            f"Somebody who knows more than {found.facts.known_facts} of the rows of a person's events may find fewer "
+            "than k keys, or the only one; the table that ends with _known_rows counts them. A row that is not found "
+            "was removed or never was, and which of these can tell of a person."
         ),
     ),
     Threat(

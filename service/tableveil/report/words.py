@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from tableveil.convert import privacy_in_words
+from tableveil.policy.privacy import KnownFacts
 from tableveil.v1 import policy_pb2
 from tableveil.v1.policy_pb2 import PrivacyModel
 from tableveil.wording.methods import method_words
@@ -68,8 +69,8 @@ PROMISES = {
     "profitability": "No released record costs the publisher more than it gains.",
     "no_attack": "No attack on a released record pays for the adversary that the policy describes.",
     "known_facts": (
-        "Whatever {m} facts about rows of a person's events somebody knows, no key or at least k keys of the class "
-        "have such rows."
+        "Facts about rows of a person's events that somebody knows, up to a number of {m}, fit no key or at least k "
+        "keys of the class."
     ),
     "sensitive_share": (
         "At most one in {l} of the people of a class who have the known rows has a sensitive value of {column}."
@@ -107,9 +108,27 @@ AGAINST = {
 """The models that bound each of the three risks of Opinion 05/2014 (WP216)."""
 
 
+def of_people(policy: policy_pb2.Policy) -> list[policy_pb2.Attribute]:
+    """The columns of the policy's source: without those of event tables."""
+    return [each for each in policy.attributes if each.table in ("", policy.tables.people.table)]
+
+
+def named_column(attribute: policy_pb2.Attribute, policy: policy_pb2.Policy) -> str:
+    """The column's name, after that of its table where it is an event table's."""
+    is_event = attribute.table not in ("", policy.tables.people.table)
+    return f"{attribute.table}.{attribute.column}" if is_event else attribute.column
+
+
 def columns_of_lists(policy: policy_pb2.Policy) -> tuple[str, ...]:
     """The columns whose cells are lists, as the policy says."""
     return tuple(each.column for each in policy.attributes if each.HasField("elements") and not each.elements.none)
+
+
+def known_facts(model: PrivacyModel) -> int:
+    """How many known facts the model is about; 0 for models of other knowledge."""
+    if model.WhichOneof("kind") != "known_facts":
+        return 0
+    return model.known_facts.m if model.known_facts.HasField("m") else KnownFacts().m
 
 
 def promise(model: PrivacyModel, lists: Collection[str] = ()) -> str:
@@ -123,6 +142,7 @@ def promise(model: PrivacyModel, lists: Collection[str] = ()) -> str:
     asked = getattr(model, kind)
     words = _OF_ELEMENTS if column_of(model) in lists else PROMISES
     parameters = {field.name: getattr(asked, field.name) for field in asked.DESCRIPTOR.fields}
+    parameters |= {"m": known_facts(model)}
     return words.get(kind, PROMISES[kind]).format(**parameters)
 
 
