@@ -38,7 +38,7 @@ MEANINGS = {
     ),
     "release_objects": "The public objects.",
     "release_attributes": (
-        "Per quasi-identifier: its level, its loss, its distinct values before and after, its part of the score. "
+        "A view. Per quasi-identifier: its level, its loss, its distinct values before and after, its part of the score. "
         "With `record_level` there are also the levels of the released records, each with how many have it. An "
         "aggregated one has its aggregate, and its squared error as a share of a single class's."
     ),
@@ -49,13 +49,13 @@ MEANINGS = {
     ),
     "row_checksums": "The checksum of a release's rows, from its first report on.",
     "reports": "The reports that were made, each document once, with its SHA-256.",
-    "release_runners_up": "The best other transformations that were checked.",
-    "release_explanations": "The transformation of a release and its neighbours.",
-    "release_costs": "With `local_recoding`: the parts of the loss.",
-    "release_rejections": "The classes that each privacy model rejects in these transformations.",
-    "release_risks": "Risk `before` and `after`, by the largest share of one person; and `after_by_size`.",
+    "release_runners_up": "A view of the best other transformations that were checked.",
+    "release_explanations": "A view of the transformation of a release and its neighbours.",
+    "release_costs": "A view. With `local_recoding`: the parts of the loss.",
+    "release_rejections": "A view of the classes that each privacy model rejects in these transformations.",
+    "release_risks": "A view of risk `before` and `after`, by the largest share of one person; and `after_by_size`.",
     "release_risk_histograms": "Class sizes `before` and `after`.",
-    "guarantees": "The strictest parameter that source (`before`) and release (`after`) meet.",
+    "guarantees": "A view of the strictest parameter that source (`before`) and release (`after`) meet.",
     "sensitive_distributions": (
         "The source's records per value of each sensitive column that a model looks at. They stay when a release "
         "is replaced."
@@ -75,16 +75,11 @@ MEANINGS = {
     "frontier_points": "A view of the optimum for each k and suppression limit.",
     "dry_runs": (
         "Releases that were taken back, as they would have been. `lattice_size` to `best_seconds` are those of "
-        "`releases`."
+        "`releases`, and so are the figures of the `document`; it may have scores that another k or limit reached."
     ),
-    "dry_run_attributes": "Their quasi-identifiers.",
     "dry_run_suppressions": "Their suppressed records by labels, as in `release_suppressions`.",
-    "dry_run_risks": "Their risks, by the same stages.",
-    "dry_run_alternatives": "With `local_recoding`: the score that another k or limit was seen to reach.",
     "dry_run_rows": "Up to twenty of the rows that they would release, until rows of their source are erased.",
-    "exposures": "How many could be found by labels and released columns, or are among few by what follows of these.",
-    "dry_run_exposures": "Those of dry runs.",
-    "dry_run_guarantees": "The strictest parameters that they reach.",
+    "exposures": "A view. How many could be found by labels and released columns, or are among few by what follows of these.",
     "worksheets": "Worksheets. Their contents are JSON.",
     "answered_requests": (
         "Changes that had a request id, each with its answer. A hash stands for the id, which is the key of the digest."

@@ -123,8 +123,9 @@ def comments(session: Session, schema: str) -> Mapping[str, Mapping[str, str]]:
 
 
 def views(session: Session) -> list[tuple[str, str, str]]:
-    """Schema, name and statement of all views."""
-    return session.rows(f"SELECT schema_name, view_name, sql FROM duckdb_views() WHERE {OWN} ORDER BY ALL")
+    """Schema, name and statement of all views but those of the ledger, which read nothing else."""
+    own = f"{OWN} AND schema_name <> 'tableveil'"
+    return session.rows(f"SELECT schema_name, view_name, sql FROM duckdb_views() WHERE {own} ORDER BY ALL")
 
 
 def table_definition(session: Session, reference: TableReference) -> str:

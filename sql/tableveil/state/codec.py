@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from functools import cache
+from itertools import repeat
 from types import NoneType
 from typing import Any, cast, get_args, get_origin, get_type_hints
 
@@ -26,7 +27,9 @@ def typed(kind: Any, value: Any) -> Any:
         hints, made = _hints(kind), cast(type[Any], kind)
         return made(**{name: typed(hints[name], one) for name, one in value.items()})
     if get_origin(kind) is tuple:
-        return tuple(typed(get_args(kind)[0], one) for one in value)
+        kinds = get_args(kind)
+        each = repeat(kinds[0], len(value)) if kinds[-1] is ... else kinds
+        return tuple(typed(one, part) for one, part in zip(each, value, strict=True))
     return kind(value) if kind in (float, Decimal) else value
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 from tableveil.backend import Ledger, Visibility, folded
@@ -18,7 +19,6 @@ from tableveil.state.joint_texts import JointText
 from tableveil.state.mapper import NumberedTable, Table
 from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.release_costs import Alternative
-from tableveil.state.release_risks import AFTER, BEFORE, BY_SIZE, RiskMeasure, risk_measures, risk_of
 from tableveil.state.release_suppressions import SuppressedLabel
 from tableveil.state.releases import Proof, Release
 from tableveil.state.seen import Audience, Condition, as_folded, results
@@ -76,35 +76,14 @@ class DryRun:
         return cls(**{**shared, "number": number, "refusals": texts, "joint": joint, "rows": tuple(rows)})
 
 
-_RISKS = Table("dry_run_risks", RiskMeasure, "dry_run", "stage")
-
-
 class _DryRuns(NumberedTable[DryRun]):
-    """Dry runs with their risks, which are stored as measures."""
+    """Dry runs, some of whose texts are not for all."""
 
     def insert_all(self, ledger: Ledger, rows: Mapping[Any, Sequence[DryRun]]) -> None:
-        """With their risks."""
+        """With the releases that their texts depend on."""
         super().insert_all(ledger, rows)
-        for held_value in (one for of_key in rows.values() for one in of_key):
-            stages = {BEFORE: held_value.risk_before, AFTER: held_value.risk_after, BY_SIZE: held_value.risk_by_size}
-            _RISKS.insert_all(
-                ledger, {(held_value.number, stage): risk_measures(risk) for stage, risk in stages.items()}
-            )
-            joint_texts.insert(ledger, held_value.job, held_value.joint)
-
-    def where(self, ledger: Ledger, condition: str, parameters: Sequence[object], order: str = "") -> list[DryRun]:
-        """The dry runs with a condition."""
-        dry_runs = super().where(ledger, condition, parameters, order)
-        risks = _RISKS.of(ledger, [one.number for one in dry_runs])
-        return [
-            replace(
-                one,
-                risk_before=risk_of(risks[one.number, BEFORE]),
-                risk_after=risk_of(risks[one.number, AFTER]),
-                risk_by_size=risk_of(risks[one.number, BY_SIZE] or risks[one.number, AFTER]),
-            )
-            for one in dry_runs
-        ]
+        for dry_run in chain.from_iterable(rows.values()):
+            joint_texts.insert(ledger, dry_run.job, dry_run.joint)
 
     def _for_reader(self, ledger: Ledger, rows: list[DryRun]) -> list[DryRun]:
         """The dry runs without the texts that depend on releases of which the ledger's reader may not see all."""
@@ -134,24 +113,17 @@ DRY_RUNS = _DryRuns(
     "dry_runs",
     DryRun,
     "dry_run_numbers",
-    names={
-        "proof.seconds": "search_seconds",
-        "proof.searched.runners_up": None,
-        **dict.fromkeys(("risk_before", "risk_after", "risk_by_size")),
-    },
+    names={"proof.seconds": "search_seconds", "proof.searched.runners_up": None},
+    document=(
+        *("attributes", "guarantees", "exposures", "alternatives"),
+        *("risk_before", "risk_after", "risk_by_size"),
+    ),
     parts={
-        "attributes": Table(
-            "dry_run_attributes", AttributeResult, "dry_run", position=True, names={"column": "column_name"}
-        ),
-        "guarantees": Table("dry_run_guarantees", Guarantee, "dry_run", position=True, names={"column": "column_name"}),
-        "exposures": Table("dry_run_exposures", Exposure, "dry_run", position=True, names={"columns": "column_names"}),
         "suppressed_labels": Table(
             "dry_run_suppressions", SuppressedLabel, "dry_run", position=True, names={"column": "column_name"}
         ),
-        "alternatives": Table("dry_run_alternatives", Alternative, "dry_run", position=True),
         "rows": Table("dry_run_rows", ShownRow, "dry_run", position=True, names={"values": '"values"'}),
     },
-    beside=[_RISKS],
     seen=_seen,
     reviewed=True,
 )

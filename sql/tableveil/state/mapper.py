@@ -51,16 +51,16 @@ class Table(Generic[Row]):
         With a `position` the rows of a key are counted from 0. `names` has the columns that are not called as their
         fields, by path (`proof.seconds`), and None for fields that are no columns. `parts` has the tables of the fields
         that are tuples of dataclasses, by path. Their key is the number of the row here, or its key and position.
-        The tables `beside` have such keys too, but are written and read by others. The fields of the `document` are in
-        the column of this name.
+        The tables `beside` have such keys too, but are written and read by others. The column `document` has the fields
+        of this name, by path, each by its last name.
         """
         self.name = name
         self._key = key
         self._position = ("position",) if position else ()
-        self._fields = _Fields(row, names or {})
+        self._fields = _Fields(row, {**(names or {}), **dict.fromkeys(document)})
         self._parts = parts or {}
         self._beside = beside
-        self._document = {field: get_type_hints(row)[field] for field in document}
+        self._document = {path: (path.rpartition(".")[2], _hint(row, path)) for path in document}
 
     def insert(self, ledger: Ledger, rows: Sequence[Row], *key: object) -> None:
         """Appends the rows of one key, in their order, with their parts; call it in a transaction."""
@@ -130,7 +130,7 @@ class Table(Generic[Row]):
 
     def _documents(self, row: Row) -> Iterator[str]:
         if self._document:
-            yield codec.written({field: getattr(row, field) for field in self._document})
+            yield codec.written({name: _at(row, path) for path, (name, _) in self._document.items()})
 
     def _read(
         self, ledger: Ledger, condition: str, parameters: Sequence[object], order: str, place: str
@@ -149,7 +149,7 @@ class Table(Generic[Row]):
             given = {path: tuple(rows[key if len(key) > 1 else key[0]]) for path, rows in of_parts.items()}
             if self._document:
                 parts = json.loads(values[-1])
-                given |= {field: codec.typed(kind, parts[field]) for field, kind in self._document.items()}
+                given |= {path: codec.typed(kind, parts[name]) for path, (name, kind) in self._document.items()}
             return values[0], key, self._fields.read(iter(values[len(own) + 1 :]), given)
 
         return [read(values) for values in read_rows]
@@ -330,6 +330,12 @@ def _at(row: Any, path: str) -> Any:
     for field in path.split("."):
         row = None if row is None else getattr(row, field)
     return row
+
+
+def _hint(row: type[Any], path: str) -> Any:
+    field, _, inner = path.partition(".")
+    hint = get_type_hints(row)[field]
+    return _hint(_kind(hint), inner) if inner else hint
 
 
 def _kind(hint: Any) -> Any:

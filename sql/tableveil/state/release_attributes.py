@@ -36,3 +36,4 @@ class AttributeResult:
 
 
 ATTRIBUTES = Table("release_attributes", AttributeResult, "release", position=True, names={"column": "column_name"})
+"""A view of the documents of releases, by which several are read without the rest: nothing is inserted here."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-from tableveil.state.mapper import Table
-
 
 @dataclass(frozen=True, slots=True)
 class CostPart:
@@ -33,6 +31,3 @@ class Alternative:
     suppression_limit: Decimal
     score: float
     suppressed_records: int
-
-
-COSTS = Table("release_costs", CostPart, "release", position=True, names={"column": "column_name"})

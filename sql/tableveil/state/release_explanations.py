@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tableveil.state.mapper import Table
-
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
@@ -48,9 +46,3 @@ class Explanation:
     itself: Neighbour
     neighbours: tuple[Neighbour, ...]
     complete: bool
-
-
-_REJECTIONS = Table("release_rejections", Rejection, "release", "position")
-
-NEIGHBOURS = Table("release_explanations", Neighbour, "release", position=True, parts={"rejections": _REJECTIONS})
-"""The transformation itself, then its neighbours."""

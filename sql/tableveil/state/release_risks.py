@@ -1,17 +1,15 @@
-"""The prosecutor risk of releases, before and after, and by the sizes of the released classes alone."""
+"""The sizes of the classes of releases, before and after, and the prosecutor risk as rows of a table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 
 from tableveil.backend import Ledger
 from tableveil.risk import ClassSizes, ProsecutorRisk
-from tableveil.state.mapper import Table
 
-BEFORE, AFTER, BY_SIZE = "before", "after", "after_by_size"
-"""The stages. People who have several records are counted in the first two."""
+BEFORE, AFTER = "before", "after"
+"""The stages. People who have several records are counted in them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +21,8 @@ class RiskMeasure:
     value: float
 
 
-_MEASURES = Table("release_risks", RiskMeasure, "release", "stage")
-
-
-def insert(
-    ledger: Ledger, release: int, risks: Mapping[str, ProsecutorRisk], class_sizes: Mapping[str, ClassSizes]
-) -> None:
-    """Writes risks and sizes of classes by stage; call it in the transaction that writes the release."""
-    _MEASURES.insert_all(ledger, {(release, stage): risk_measures(risk) for stage, risk in risks.items()})
+def insert(ledger: Ledger, release: int, class_sizes: Mapping[str, ClassSizes]) -> None:
+    """Writes sizes of classes by stage; call it in the transaction that writes the release."""
     ledger.execute(
         "INSERT INTO tableveil.release_risk_histograms "
         "SELECT ?, unnest(?::VARCHAR[]), unnest(?::BIGINT[]), unnest(?::BIGINT[])",
@@ -67,22 +59,3 @@ def risk_measures(risk: ProsecutorRisk) -> list[RiskMeasure]:
         RiskMeasure("unique_records", None, float(risk.unique_records)),
         *(RiskMeasure("records_above_threshold", str(t), float(records)) for t, records in risk.records_at_risk),
     ]
-
-
-def of_releases(ledger: Ledger, releases: Sequence[int]) -> dict[tuple[int, str], ProsecutorRisk]:
-    """The risk by release and stage."""
-    return {key: risk_of(measures) for key, measures in _MEASURES.of(ledger, releases).items()}
-
-
-def risk_of(measures: Sequence[RiskMeasure]) -> ProsecutorRisk:
-    """The risk of which these are the rows."""
-    single = {measure.measure: measure.value for measure in measures if measure.threshold is None}
-    return ProsecutorRisk(
-        records=int(single["records"]),
-        classes=int(single["classes"]),
-        highest=single["highest_risk"],
-        average=single["average_risk"],
-        lowest=single["lowest_risk"],
-        unique_records=int(single["unique_records"]),
-        records_at_risk=tuple((Decimal(m.threshold), int(m.value)) for m in measures if m.threshold is not None),
-    )

@@ -14,17 +14,17 @@ from tableveil.policy import ReleaseKind, TableReference
 from tableveil.privacy.exposure.found import Exposure
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.risk import ClassSizes, ProsecutorRisk
-from tableveil.state import joint_texts, matches, release_risks
+from tableveil.state import codec, joint_texts, matches, release_risks
 from tableveil.state.decisions import DECISIONS, Decision
 from tableveil.state.joint_texts import WHOLE, JointText
 from tableveil.state.mapper import SOURCE_COLUMNS, NumberedTable, Table
 from tableveil.state.matches import Match
 from tableveil.state.publications import PUBLICATIONS, Publication
-from tableveil.state.release_attributes import ATTRIBUTES, AttributeResult
-from tableveil.state.release_costs import COSTS, Alternative, CostPart
-from tableveil.state.release_explanations import NEIGHBOURS, Explanation
+from tableveil.state.release_attributes import AttributeResult
+from tableveil.state.release_costs import Alternative, CostPart
+from tableveil.state.release_explanations import Explanation
 from tableveil.state.release_objects import OBJECTS, ReleaseObject, latest_among
-from tableveil.state.release_risks import AFTER, BEFORE, BY_SIZE
+from tableveil.state.release_risks import AFTER, BEFORE
 from tableveil.state.release_suppressions import SUPPRESSIONS, SuppressedLabel
 from tableveil.state.seen import (
     HIDDEN,
@@ -280,8 +280,6 @@ _STATE = (
 )
 """`Release.state` of an entry."""
 
-_GUARANTEES = Table("guarantees", Guarantee, "release", position=True, names={"column": "column_name"})
-_EXPOSURES = Table("exposures", Exposure, "release", position=True, names={"columns": "column_names"})
 _SOURCE_TABLES = Table("release_sources", TableReference, "release", names=SOURCE_COLUMNS)
 
 
@@ -291,30 +289,24 @@ class _Releases(NumberedTable[Release]):
     def write(self, ledger: Ledger, release: Release, sizes_before: ClassSizes, sizes_after: ClassSizes) -> None:
         """Writes the ledger entry and the evidence; call it in the transaction that writes the release."""
         self.insert(ledger, [release])
-        if release.explanation:
-            neighbours = (release.explanation.itself, *release.explanation.neighbours)
-            NEIGHBOURS.insert(ledger, neighbours, release.number)
-        _GUARANTEES.insert(ledger, release.guarantees, release.number)
-        _EXPOSURES.insert(ledger, release.exposures, release.number)
         if release.joint:
             joint_texts.insert(ledger, release.job, release.joint)
-        risks = {BEFORE: release.risk_before, AFTER: release.risk_after, BY_SIZE: release.risk_by_size}
-        release_risks.insert(ledger, release.number, risks, {BEFORE: sizes_before, AFTER: sizes_after})
+        release_risks.insert(ledger, release.number, {BEFORE: sizes_before, AFTER: sizes_after})
 
     def promote(self, ledger: Ledger, release: Release) -> None:
         """Writes what a promotion changes: reason, texts and whether it waits; call it in its transaction."""
         assert release.trial is not None, "it was a trial"
         assert release.trial.promoted_at is not None, "it is promoted"
         ledger.execute(
-            "UPDATE tableveil.releases SET needs_approval = ?, repeat_reason = ?, policy = ?, warnings = ? "
-            "WHERE number = ?",
+            "UPDATE tableveil.releases SET needs_approval = ?, repeat_reason = ?, policy = ?, warnings = ?, "
+            # The reader may not have been told all of the document.
+            "document = json_merge_patch(document, ?::JSON) WHERE number = ?",
             [
                 *(release.needs_approval, release.repeat_reason, release.policy),
-                *([warning.stored for warning in release.warnings], release.number),
+                [warning.stored for warning in release.warnings],
+                *(codec.written({"guarantees": release.guarantees}), release.number),
             ],
         )
-        _GUARANTEES.delete(ledger, release.number)
-        _GUARANTEES.insert(ledger, release.guarantees, release.number)
         joint_texts.insert(ledger, release.job, release.joint)
         note_promotion(ledger, release.number, release.trial.promoted_at)
 
@@ -331,32 +323,19 @@ class _Releases(NumberedTable[Release]):
         if not releases:
             return []
         numbers = [release.number for release in releases]
-        risks = release_risks.of_releases(ledger, numbers)
         withdrawn, decided = WITHDRAWALS.of(ledger, numbers), DECISIONS.of(ledger, numbers)
         # A query of its own: inside the entries' query it would take as long as the rest of that.
         latest = latest_among(ledger, releases)
         published, matched = PUBLICATIONS.of(ledger, numbers), matches.of(ledger, numbers)
         trials = TRIAL_ENTRIES.of(ledger, numbers)
-        neighbours = NEIGHBOURS.of(ledger, numbers if whole else [])
-        guarantees = _GUARANTEES.of(ledger, numbers if whole else [])
-        exposures = _EXPOSURES.of(ledger, numbers if whole else [])
         owned = seen_among(ledger, numbers, evidence(ledger.visibility))
         under_review = seen_among(ledger, set(numbers) - owned, reviewed(ledger.visibility))
 
         def completed(release: Release) -> Release:
-            number, explanation = release.number, None
+            number = release.number
             withdrawal = next(iter(withdrawn[number]), None)
-            if release.explanation and whole:
-                itself, *others = neighbours[number]
-                explanation = replace(release.explanation, itself=itself, neighbours=tuple(others))
             return replace(
-                release,
-                risk_before=risks[number, BEFORE],
-                risk_after=risks[number, AFTER],
-                risk_by_size=risks.get((number, BY_SIZE), risks[number, AFTER]),
-                explanation=explanation,
-                guarantees=tuple(guarantees[number]),
-                exposures=tuple(exposures[number]),
+                release if whole else replace(release, explanation=None, guarantees=(), exposures=()),
                 current=number in latest and withdrawal is None,
                 withdrawal=withdrawal,
                 audience=Audience.OWNER
@@ -385,17 +364,16 @@ def _releases(**names: str) -> _Releases:
         "release_numbers",
         names={
             "proof.seconds": "search_seconds",
-            "explanation.itself": None,
             "explanation.complete": "explanation_complete",
-            **dict.fromkeys(("risk_before", "risk_after", "risk_by_size", "current", "withdrawal", "audience")),
-            **dict.fromkeys(("decision", "trial", "alternatives")),
+            **dict.fromkeys(("current", "withdrawal", "audience", "decision", "trial", "alternatives")),
             **names,
         },
+        document=(
+            *("proof.searched.runners_up", "explanation.itself", "explanation.neighbours"),
+            *("attributes", "costs", "guarantees", "exposures", "risk_before", "risk_after", "risk_by_size"),
+        ),
         parts={
-            "proof.searched.runners_up": Table("release_runners_up", RunnerUp, "release", position=True),
-            "attributes": ATTRIBUTES,
             "objects": OBJECTS,
-            "costs": COSTS,
             "source_tables": _SOURCE_TABLES,
             "suppressed_labels": SUPPRESSIONS,
         },

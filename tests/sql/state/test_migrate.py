@@ -13,10 +13,16 @@ import pytest
 
 from tableveil.backend import Database, Session, Settings
 from tableveil.errors import InvalidError, TableveilError
+from tableveil.privacy.exposure.found import Exposure
+from tableveil.privacy.guarantees import Guarantee
+from tableveil.risk import ProsecutorRisk
 from tableveil.state import migrate as migrate_module
+from tableveil.state.dry_runs import DRY_RUNS
 from tableveil.state.frontiers import FRONTIERS, Found, Point
 from tableveil.state.migrate import SCRIPTS, fingerprint_key, migrate, migrations
-from tableveil.state.releases import RELEASES
+from tableveil.state.release_costs import Alternative, CostPart
+from tableveil.state.release_explanations import Explanation, Neighbour, Rejection
+from tableveil.state.releases import RELEASES, RunnerUp
 from tableveil.state.risk_analyses import RISK_ANALYSES, ComparedRisk, Measure, SubsetRisk
 from tests.sql.state.release_samples import RELEASE, SIZES
 
@@ -78,6 +84,14 @@ def test_a_database_of_each_earlier_version_becomes_the_same(
     assert tables(fresh) == tables(session)
 
 
+EARLIER = (
+    "7, 3, TIMESTAMP '2026-01-02', 'c', 's', 't', 'f', 'main', 'released', '', 'TABLE', '', false, 9, 1, 3, 0.1, "
+    "'loss', true, 0.1, 'exact', 0.2, 'numpy', '', '8', 4, 5, MAP {'loss': '4'}, 0.1, true, 0.5, MAP {}, MAP {}, "
+    "?, '{}'"
+)
+"""An entry of the ledger before figures were in documents."""
+
+
 def test_texts_of_before_are_told_to_readers_of_all_releases_that_they_name(
     fresh: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -85,10 +99,7 @@ def test_texts_of_before_are_told_to_readers_of_all_releases_that_they_name(
         before.setattr(migrate_module, "migrations", lambda: migrations()[:5])
         migrate(fresh.ledger)
     shown = ("careful", "Together with releases/1, releases/12: told apart", "the column releases/" + "9" * 30)
-    monkeypatch.setattr("tableveil.state.joint_texts.insert", lambda *_: None)
-    # An earlier version knew no ranks.
-    earlier = replace(RELEASE, warnings=shown)  # type: ignore[arg-type]
-    RELEASES.write(fresh.ledger, earlier, SIZES, SIZES)
+    fresh.execute(f"INSERT INTO tableveil.releases SELECT {EARLIER}", [list(shown)])
     fresh.execute("INSERT INTO tableveil.release_together VALUES (7, 1), (7, 2)")
     migrate(fresh.ledger)
     found = fresh.rows("SELECT job, text, list_sort(releases) FROM tableveil.joint_texts ORDER BY text")
@@ -160,6 +171,91 @@ def test_points_of_frontiers_of_before_are_in_their_documents(fresh: Session, mo
     FRONTIERS.insert(fresh.ledger, [replace(first, number=3, job=9)])
     assert FRONTIERS.find(fresh.ledger, 3) == replace(first, number=3, job=9)
     assert fresh.rows(of_points) == [*points, *((3, *row[1:]) for row in points)]
+
+
+VIEWS = (
+    *("release_attributes", "release_runners_up", "release_explanations", "release_rejections", "release_costs"),
+    *("release_risks", "guarantees", "exposures"),
+)
+
+
+def viewed(session: Session, number: int) -> str:
+    """The rows of the views of a release's figures, with the types of their columns."""
+    rows = [
+        (
+            session.rows(f"SELECT * EXCLUDE (release) FROM tableveil.{name} WHERE release = ? ORDER BY ALL", [number]),
+            session.rows(f"SELECT column_name, column_type FROM (DESCRIBE tableveil.{name})"),
+        )
+        for name in VIEWS
+    ]
+    return repr(rows)
+
+
+def test_figures_of_releases_and_dry_runs_of_before_are_in_their_documents(
+    fresh: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(migrate_module, "migrations", lambda: migrations()[:23])
+        migrate(fresh.ledger)
+    fresh.execute(f"INSERT INTO tableveil.releases SELECT {EARLIER}", [[]])
+    fresh.execute(
+        f"INSERT INTO tableveil.releases SELECT {EARLIER.replace('7, 3', '8, 4').replace('true, 0.5', 'NULL, 1')}", [[]]
+    )
+    fresh.execute(
+        "INSERT INTO tableveil.dry_runs BY NAME SELECT * EXCLUDE (target_schema, target_name, warehouse, kind, "
+        "repeat_reason, needs_approval, explanation_complete, phase_seconds, versions), 5 AS job, "
+        "[]::VARCHAR[] AS refusals "
+        "FROM (SELECT * EXCLUDE (job) FROM tableveil.releases WHERE number = 7)"
+    )
+    attribute = "1, 'age', 1, 2, 0.1, 80, 8, 'a \"rule\"', NULL, [[0, 40], [1, 2]], ''), "
+    attribute += "({}, 0, 'é', 0, 0, 'nan', 2, 2, '', 1, [], 'mean'"
+    guarantee = "1, 'm', '', 'k', NULL, 3), ({}, 0, 'n', 'é', 't', 'inf', 0.1"
+    exposure = "0, ['a'], ['b', 'c'], 1, 2, 3, 4, true"
+    for statement in (
+        *(f"{name} VALUES (7, {attribute.format(7)})" for name in ("release_attributes", "dry_run_attributes")),
+        *(f"{name} VALUES (7, {guarantee.format(7)})" for name in ("guarantees", "dry_run_guarantees")),
+        *(f"{name} VALUES (7, {exposure})" for name in ("exposures", "dry_run_exposures")),
+        "release_runners_up VALUES (7, 1, [], 0.5, 2), (7, 0, [1, 0], 1e300, 1)",
+        "release_explanations VALUES (7, 1, ['a'], -1, 1, 2, 3, 4, 5, NULL), (7, 0, [], 0, NULL, 2, 3, 4, 5, 0.1)",
+        "release_rejections VALUES (7, 1, 'k', 1, 2, 3, 4, true), (7, 1, 'l', 5, 6, 7, 8, false)",
+        "release_costs VALUES (7, 0, 'age', NULL, 3, 0.1), (7, 1, '', '>= 3', 4, 0.2)",
+        "dry_run_alternatives VALUES (7, 0, NULL, '0.10', 0.1, 2)",
+        *(
+            f"{kind}_risks SELECT {number}, stage, m.* FROM (VALUES ('before'), ('after'){by_size}) s(stage), (VALUES "
+            "('records', NULL, 9), ('classes', NULL, 3), ('highest_risk', NULL, 0.5), ('average_risk', NULL, 0.1), "
+            "('lowest_risk', NULL, 0.05), ('unique_records', NULL, 1), ('records_above_threshold', '0.00000005', 9), "
+            "('records_above_threshold', '0.20', 2)) m"
+            for kind, number, by_size in (("release", 7, ", ('after_by_size')"), ("release", 8, ""), ("dry_run", 7, ""))
+        ),
+    ):
+        fresh.execute(f"INSERT INTO tableveil.{statement}")
+    rows = viewed(fresh, 7)
+    migrate(fresh.ledger)
+    assert viewed(fresh, 7) == rows
+    release, other = (RELEASES.find(fresh.ledger, number) for number in (7, 8))
+    dry_run = DRY_RUNS.find(fresh.ledger, 7)
+    assert release is not None
+    assert other is not None
+    assert dry_run is not None
+    risk = ProsecutorRisk(9, 3, 0.5, 0.1, 0.05, 1, ((Decimal("0.00000005"), 9), (Decimal("0.20"), 2)))
+    for one in (release, other, dry_run):
+        assert (one.risk_before, one.risk_after, one.risk_by_size) == (risk, risk, risk)
+    for figures in (release, dry_run):
+        assert [one.column for one in figures.attributes] == ["é", "age"]
+        assert math.isnan(figures.attributes[0].loss)
+        assert figures.attributes[1].levels == ((0, 40), (1, 2))
+        assert figures.guarantees == (Guarantee("n", "é", "t", math.inf, 0.1), Guarantee("m", "", "k", None, 3.0))
+        assert figures.exposures == (Exposure(("a",), ("b", "c"), 1, 2, 3, 4, True),)
+    assert release.proof.searched is not None
+    assert release.proof.searched.runners_up == (RunnerUp((1, 0), 1e300, 1), RunnerUp((), 0.5, 2))
+    itself = Neighbour((), 0, None, 2, 3, 4, 5, 0.1, ())
+    rejected = (Rejection("k", 1, 2, 3, 4, True), Rejection("l", 5, 6, 7, 8, False))
+    assert release.explanation == Explanation(itself, (Neighbour(("a",), -1, 1, 2, 3, 4, 5, None, rejected),), True)
+    assert release.costs == (CostPart("age", None, 3, 0.1), CostPart("", ">= 3", 4, 0.2))
+    assert (other.explanation, other.attributes, other.guarantees, other.costs) == (None, (), (), ())
+    assert dry_run.alternatives == (Alternative(None, Decimal("0.10"), 0.1, 2),)
+    RELEASES.write(fresh.ledger, replace(release, number=9, job=9), SIZES, SIZES)
+    assert viewed(fresh, 9) == rows
 
 
 @pytest.fixture
