@@ -38,8 +38,8 @@ def test_from_command_to_page_and_tables(serve: Serve, database: Path) -> None:
     with durable(database) as connection:
         kept = release.records - release.suppressed_records
         found = connection.execute(
-            "SELECT column_name, records, mean FROM tableveil.utility_spreads JOIN tableveil.utility_columns "
-            "ON position = column_position WHERE stage = 'after' ORDER BY position"
+            "SELECT c->>'column', (c->>'$.after.records')::BIGINT, (c->>'$.after.mean')::DOUBLE FROM "
+            "(SELECT unnest(json_extract(document, '$.columns[*]')) AS c FROM tableveil.utility_reports)"
         ).fetchall()
         assert [(name, records) for name, records, _ in found] == [
             (name, kept) for name in ("age", "zip", "sex", "diagnosis", "ward")

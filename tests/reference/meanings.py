@@ -38,8 +38,8 @@ MEANINGS = {
     ),
     "release_objects": "The public objects.",
     "release_attributes": (
-        "A view. Per quasi-identifier: its level, its loss, its distinct values before and after, its part of the score. "
-        "With `record_level` there are also the levels of the released records, each with how many have it. An "
+        "A view. Per quasi-identifier: its level, its loss, its distinct values before and after, its part of the "
+        "score. With `record_level` there are also the levels of the released records, each with how many have it. An "
         "aggregated one has its aggregate, and its squared error as a share of a single class's."
     ),
     "release_suppressions": (
@@ -79,17 +79,17 @@ MEANINGS = {
     ),
     "dry_run_suppressions": "Their suppressed records by labels, as in `release_suppressions`.",
     "dry_run_rows": "Up to twenty of the rows that they would release, until rows of their source are erased.",
-    "exposures": "A view. How many could be found by labels and released columns, or are among few by what follows of these.",
+    "exposures": (
+        "A view. How many could be found by labels and released columns, or are among few by what follows of these."
+    ),
     "worksheets": "Worksheets. Their contents are JSON.",
     "answered_requests": (
         "Changes that had a request id, each with its answer. A hash stands for the id, which is the key of the digest."
     ),
-    "proposals": "The proposals that were made.",
-    "proposal_findings": "Their values that look wrong.",
-    "proposal_alternatives": "The policies that were tried. One without a `score` makes no release.",
-    "proposal_columns": "The labels that they leave of each quasi-identifier.",
-    "proposal_ways": "The ways of releasing people again that a forecast played, and how many releases each lasts.",
-    "proposal_way_columns": "The labels that their last release leaves of each quasi-identifier.",
+    "proposals": (
+        "The proposals that were made. The `document` has values that look wrong, the policies that were tried, and "
+        "what a forecast played."
+    ),
     "payout_sweeps": "The payout sweeps that were computed.",
     "payout_points": "The payout of each kind of release for each gain.",
     "risk_analyses": (
@@ -97,18 +97,12 @@ MEANINGS = {
         "records apart, and the compared sets of columns."
     ),
     "risk_measures": "A view of their measures. A missing `value` means that there is no such number.",
-    "classifications": "The classifier assessments that were made.",
-    "classification_columns": "The class columns, and the features that predicted them.",
+    "classifications": "The classifier assessments that were made, with their figures.",
     "classification_measures": (
-        "The measures of each classifier, trained on the input or on the release. The baseline is `ZERO_R`."
+        "A view of the measures of each classifier, trained on the input or on the release. The baseline is `ZERO_R`."
     ),
-    "classification_classes": "The measures per class. `measures` is the position in `classification_measures`.",
-    "utility_reports": "The utility reports that were made.",
-    "utility_columns": "The treatment of each released column.",
-    "utility_spreads": "The spread of each column, before and after.",
-    "utility_bins": "The bars of their histograms.",
-    "utility_associations": "The associations of columns, before and after.",
-    "utility_rates": "The rates of values under labels that moved most.",
+    "utility_reports": "The utility reports that were made, with their figures.",
+    "utility_columns": "A view of the treatment of each released column.",
     "table_privacy": "Versions of the privacy of tables, as JSON.",
     "joint_texts": "Texts of jobs that depend on other releases. An empty text stands for all evidence of a release.",
     "trials": "Trials, and when they were promoted.",

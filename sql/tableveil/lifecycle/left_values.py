@@ -18,6 +18,9 @@ _VALUES = table("left_values", "", "temp")
 
 _PRIVACY = "'privacy of ' || table_schema || '.' || table_name || ', version ' || version"
 
+_LABELLED = frozenset({"label", "value", "class_labels"})
+"""The fields of documents that have values of columns, or labels that may be such."""
+
 _TOKENS = (
     'SELECT name, unnest(regexp_extract_all(document, \'"(?:[^"\\\\]|\\\\.)*"\')) AS token FROM documents',
     "SELECT name, json_extract_string(token, '$') AS text FROM tokens WHERE json_valid(token)",
@@ -80,8 +83,8 @@ def _named(ledger: Ledger, target: TableReference) -> Iterator[str]:
     unreleased = (f"({own}) AND number NOT IN (SELECT job FROM tableveil.releases)", values)
     named = {*_holding(ledger, "jobs", "'jobs/' || number", "policy || options", unreleased)}
     read, values = by_reads(shown.owned)
-    of_alternatives = "SELECT string_agg(policy) FROM tableveil.proposal_alternatives WHERE proposal = number"
-    documents = f"request || to_json(repair_query) || coalesce(({of_alternatives}), '')"
+    policies = "array_to_string(json_extract_string(document, '$.alternatives[*].policy'), ',')"
+    documents = f"request || to_json(repair_query) || coalesce({policies}, '')"
     named.update(_holding(ledger, "proposals", "'jobs/' || job", documents, (read, values)))
     with_values = f"has_record_risks AND source_schema = ? AND source_table = ? AND {read}"
     query = f"SELECT 'jobs/' || job FROM tableveil.risk_analyses WHERE {with_values}"
@@ -117,7 +120,7 @@ def _forget_typed(ledger: Ledger, target: TableReference, releases: Collection[i
     ):
         for found in _holding(ledger, stored, name, field, condition):
             document = ledger.value(f"SELECT {field} FROM tableveil.{stored} WHERE {name} = ?", [found])
-            untyped = json.dumps(_untyped(json.loads(document), values), ensure_ascii=False, separators=(",", ":"))
+            untyped = _compact(_untyped(json.loads(document), values))
             ledger.execute(f"UPDATE tableveil.{stored} SET {field} = ? WHERE {name} = ?", [untyped, found])
     used = f"SELECT hierarchy FROM tableveil.release_attributes WHERE {of_releases.replace('number', 'release')}"
     hierarchies.forget_typed(ledger, _VALUES.sql(), set(_first(ledger, used, numbers)))
@@ -137,23 +140,25 @@ def _untyped(document: Any, values: Collection[str]) -> Any:
 def _forget_labels(ledger: Ledger, releases: Collection[int]) -> None:
     """Labels of the evidence, and of analyses, that are such values."""
     of_releases, numbers = "list_contains(?::BIGINT[], release)", [list(releases)]
-    is_left = "IN (FROM temp.main.left_values)"
-    ledger.execute(f"DELETE FROM tableveil.sensitive_distributions WHERE {of_releases} AND value {is_left}", numbers)
-    reports = f"SELECT number FROM tableveil.utility_reports WHERE {of_releases}"
-    ledger.execute(
-        f"UPDATE tableveil.utility_bins SET label = '(erased)' WHERE report IN ({reports}) AND label {is_left}", numbers
-    )
-    assessed = f"classification IN (SELECT number FROM tableveil.classifications WHERE {of_releases})"
-    classes = f"SELECT DISTINCT label FROM tableveil.classification_classes WHERE {assessed} AND label {is_left}"
-    if labels := _first(ledger, classes, numbers):
-        ledger.execute(
-            "UPDATE tableveil.classification_classes SET label = '(erased)' "
-            f"WHERE {assessed} AND list_contains(?::VARCHAR[], label)",
-            [*numbers, labels],
-        )
-        ledger.execute(
-            "UPDATE tableveil.classification_columns SET labels = "
-            "list_transform(labels, lambda label: if(list_contains(?::VARCHAR[], label), '(erased)', label)) "
-            f"WHERE {assessed}",
-            [labels, *numbers],
-        )
+    is_left = "value IN (FROM temp.main.left_values)"
+    ledger.execute(f"DELETE FROM tableveil.sensitive_distributions WHERE {of_releases} AND {is_left}", numbers)
+    values = set(_first(ledger, "FROM temp.main.left_values", []))
+    for stored in ("utility_reports", "classifications"):
+        of_stored = f"SELECT number, document FROM tableveil.{stored} WHERE {of_releases}"
+        for number, document in ledger.rows(of_stored, numbers):
+            unlabelled = _compact(_unlabelled(json.loads(document), values))
+            if unlabelled != document:
+                ledger.execute(f"UPDATE tableveil.{stored} SET document = ? WHERE number = ?", [unlabelled, number])
+
+
+def _unlabelled(document: Any, values: Collection[str], *, is_label: bool = False) -> Any:
+    """The document with another text in place of such values where it has labels and values."""
+    if isinstance(document, dict):
+        return {name: _unlabelled(each, values, is_label=name in _LABELLED) for name, each in document.items()}
+    if isinstance(document, list):
+        return [_unlabelled(each, values, is_label=is_label) for each in document]
+    return "(erased)" if is_label and document in values else document
+
+
+def _compact(document: Any) -> str:
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
+from enum import Enum
 from functools import cache
 from itertools import repeat
 from types import NoneType
@@ -26,6 +27,8 @@ def typed(kind: Any, value: Any) -> Any:
     if isinstance(kind, type) and is_dataclass(kind):
         hints, made = _hints(kind), cast(type[Any], kind)
         return made(**{name: typed(hints[name], one) for name, one in value.items()})
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return kind(value)
     if get_origin(kind) is tuple:
         kinds = get_args(kind)
         each = repeat(kinds[0], len(value)) if kinds[-1] is ... else kinds
@@ -38,6 +41,8 @@ def _plain(value: Any) -> object:
         return value if math.isfinite(value) else str(value)
     if isinstance(value, Decimal):
         return f"{value:f}"
+    if isinstance(value, Enum):
+        return value.value
     if isinstance(value, tuple):
         return [_plain(one) for one in value]
     if isinstance(value, Mapping):

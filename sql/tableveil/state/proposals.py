@@ -13,7 +13,7 @@ from tableveil.policy import TableReference
 from tableveil.source.doubtful import DoubtfulValues
 from tableveil.state import joint_texts
 from tableveil.state.joint_texts import JointText
-from tableveil.state.mapper import NumberedTable, Table
+from tableveil.state.mapper import NumberedTable
 from tableveil.state.seen import by_reads
 
 
@@ -92,22 +92,6 @@ class Proposal:
     ways: tuple[ForecastWay, ...] = ()
 
 
-_COLUMNS = Table(
-    "proposal_columns",
-    ColumnLeft,
-    *("proposal", "alternative"),
-    position=True,
-    names={"column": "column_name"},
-)
-
-_WAY_COLUMNS = Table(
-    "proposal_way_columns",
-    ColumnLeft,
-    *("proposal", "way"),
-    position=True,
-    names={"column": "column_name"},
-)
-
 LEFT_OUT = "The policies were tried beside other releases, of which you may not see all: they are left out."
 
 
@@ -135,14 +119,6 @@ PROPOSALS = _Proposals(
     Proposal,
     "proposal_numbers",
     names={"releases": None},
-    parts={
-        "findings": Table(
-            "proposal_findings", DoubtfulValues, "proposal", position=True, names={"column": "column_name"}
-        ),
-        "alternatives": Table(
-            "proposal_alternatives", TriedPolicy, "proposal", position=True, parts={"columns": _COLUMNS}
-        ),
-        "ways": Table("proposal_ways", ForecastWay, "proposal", position=True, parts={"columns": _WAY_COLUMNS}),
-    },
+    document=("findings", "alternatives", "ways"),
     seen=lambda visibility: by_reads(visibility.owned),
 )

@@ -125,7 +125,8 @@ def test_other_columns(january: Release, database: Database, session: Session, r
     error = refused(database, run, again(january, attributes=attributes))
     assert error.faults[0].field == "local_recoding.classes_of"
     assert "'letter' only in releases/" in str(error)
-    session.execute("UPDATE tableveil.release_attributes SET aggregation = 'mean' WHERE column_name = 'age'")
+    aggregated = """replace(document, '"aggregation":""', '"aggregation":"mean"')"""
+    session.execute(f"UPDATE tableveil.releases SET document = {aggregated}")
     assert "whose values are aggregated" in str(refused(database, run, again(january)))
 
 

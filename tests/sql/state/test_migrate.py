@@ -12,18 +12,25 @@ from pathlib import Path
 import pytest
 
 from tableveil.backend import Database, Session, Settings
+from tableveil.classification.model import Assessment, ClassifierComparison, ClassMeasures, Measures
 from tableveil.errors import InvalidError, TableveilError
 from tableveil.privacy.exposure.found import Exposure
 from tableveil.privacy.guarantees import Guarantee
+from tableveil.requests.classification import Classifier
 from tableveil.risk import ProsecutorRisk
+from tableveil.source.doubtful import DoubtfulValues, DoubtKind
 from tableveil.state import migrate as migrate_module
+from tableveil.state.classifications import CLASSIFICATIONS
 from tableveil.state.dry_runs import DRY_RUNS
 from tableveil.state.frontiers import FRONTIERS, Found, Point
 from tableveil.state.migrate import SCRIPTS, fingerprint_key, migrate, migrations
+from tableveil.state.proposals import PROPOSALS, ColumnLeft, ForecastWay, TriedPolicy
 from tableveil.state.release_costs import Alternative, CostPart
 from tableveil.state.release_explanations import Explanation, Neighbour, Rejection
 from tableveil.state.releases import RELEASES, RunnerUp
 from tableveil.state.risk_analyses import RISK_ANALYSES, ComparedRisk, Measure, SubsetRisk
+from tableveil.state.utility_reports import UTILITY_REPORTS
+from tableveil.usefulness import Association, Bin, ColumnSpread, ColumnUtility, MovedRate, UtilityReport
 from tests.sql.state.release_samples import RELEASE, SIZES
 
 
@@ -256,6 +263,68 @@ def test_figures_of_releases_and_dry_runs_of_before_are_in_their_documents(
     assert dry_run.alternatives == (Alternative(None, Decimal("0.10"), 0.1, 2),)
     RELEASES.write(fresh.ledger, replace(release, number=9, job=9), SIZES, SIZES)
     assert viewed(fresh, 9) == rows
+
+
+def test_figures_of_reports_of_before_are_in_their_documents(fresh: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(migrate_module, "migrations", lambda: migrations()[:24])
+        migrate(fresh.ledger)
+    left = "0, 'é', 3, 0.1, false, 'inf'"
+    for statement in (
+        "utility_reports VALUES (1, 3, TIMESTAMP '2026-01-02', 7, [], 0.5, '{}'), "
+        "(2, 4, TIMESTAMP '2026-01-02', 7, [], 0.5, '{}')",
+        "utility_columns VALUES (1, 0, 'a\"', 'DATE', 'r', 't', NULL, false)",
+        "utility_spreads VALUES (1, 0, 'before', 9, 1, 3, 0.1, 'inf', [1, 'inf'::DOUBLE]), "
+        "(1, 0, 'after', 8, 0, 1, NULL, NULL, [])",
+        "utility_bins VALUES (1, 0, 'before', 1, NULL, 1), (1, 0, 'before', 0, '\"x', 8)",
+        "utility_associations VALUES (1, 0, 'a', 'b', 'm', NULL, 0.1)",
+        "utility_rates VALUES (1, 0, 'a', NULL, 'b', 'v', 1, 2, 3, 4)",
+        "classifications SELECT number, job, created_at, 7, 'c', 's', 't', 'f', 9, 8, 1, 2, '', 0.5, [], '{}' "
+        "FROM tableveil.utility_reports",
+        "classification_columns VALUES (1, 0, 'a', ['b'], ['x', 'y'], 9, 2)",
+        "classification_measures VALUES (1, 0, 0, 'ZERO_R', 'input', 0.1, 0.2, NULL), "
+        "(1, 0, 1, 'NAIVE_BAYES', 'input', 0.3, 0.4, NULL), (1, 0, 2, 'NAIVE_BAYES', 'release', 0.5, 0.6, 0.7)",
+        "classification_classes VALUES (1, 0, 2, 1, 'y', 0.1, NULL, NULL, [0, 4], [], []), "
+        "(1, 0, 2, 0, 'x', NULL, 0.2, 0.3, [5, 0], [0, 1], [0.5, 1])",
+        "proposals SELECT number, job, created_at, 'c', 's', 't', 9, [], [], '', '', 0.5, '{}', '' "
+        "FROM tableveil.utility_reports",
+        "proposal_findings VALUES (1, 0, 'a', 'SENTINEL', 3, 'nullif(a, 9)')",
+        "proposal_alternatives VALUES (1, 1, '{}', 'm', 2, NULL, 0, NULL, ['d'], 'f', false), "
+        "(1, 0, '{\"a\": \"é\"}', 'n', 3, 0.1, 4, 0.5, [], '', true)",
+        f"proposal_columns VALUES (1, 1, {left}), (1, 1, {left.replace('0, ', '1, ', 1)})",
+        "proposal_ways VALUES (1, 0, 'w', 2, 5, 6, 20, true, '')",
+        f"proposal_way_columns VALUES (1, 0, {left})",
+    ):
+        fresh.execute(f"INSERT INTO tableveil.{statement}")
+    migrate(fresh.ledger)
+    report, empty = UTILITY_REPORTS.among(fresh.ledger, [1, 2])
+    before_, after = (
+        ColumnSpread(9, 1, 3, 0.1, math.inf, (1.0, math.inf), (Bin('"x', 8), Bin(None, 1))),
+        ColumnSpread(8, 0, 1, None, None, (), ()),
+    )
+    assert report.report == UtilityReport(
+        (ColumnUtility('a"', "DATE", "r", "t", None, False, before_, after),),
+        (Association("a", "b", "m", None, 0.1),),
+        (MovedRate("a", None, "b", "v", 1, 2, 3, 4),),
+        (),
+    )
+    assert empty.report == UtilityReport((), (), (), ())
+    classification, unassessed = CLASSIFICATIONS.among(fresh.ledger, [1, 2])
+    classes = (ClassMeasures("x", None, 0.2, 0.3, ((0.0, 0.5), (1.0, 1.0))), ClassMeasures("y", 0.1, None, None, ()))
+    released = Measures(0.5, 0.6, ((5, 0), (0, 4)), classes)
+    compared = ClassifierComparison(Classifier.NAIVE_BAYES, Measures(0.3, 0.4, (), ()), released, 0.7)
+    baseline = Measures(0.1, 0.2, (), ())
+    assessment = Assessment("a", ("b",), ("x", "y"), 9, 2, baseline, (compared,))
+    assert (classification.assessments, unassessed.assessments) == ((assessment,), ())
+    proposal, bare = PROPOSALS.among(fresh.ledger, [1, 2])
+    columns = ColumnLeft("é", 3, 0.1, False, math.inf)
+    assert proposal.findings == (DoubtfulValues("a", DoubtKind.SENTINEL, 3, "nullif(a, 9)"),)
+    assert proposal.alternatives == (
+        TriedPolicy('{"a": "é"}', "n", 3, 0.1, 4, 0.5, (), (), "", True),
+        TriedPolicy("{}", "m", 2, None, 0, None, (columns, columns), ("d",), "f", False),
+    )
+    assert proposal.ways == (ForecastWay("w", 2, 5, 6, 20, True, (columns,), ""),)
+    assert (bare.findings, bare.alternatives, bare.ways) == ((), (), ())
 
 
 @pytest.fixture
