@@ -91,21 +91,21 @@ def shown(house: House) -> Iterator[tuple[str, str]]:
 def _calls(house: House, who: str) -> Iterator[tuple[str, str]]:
     for collection, method in _GETS.items():
         for name in _names(collection):
-            yield f"{method} {name}", _told(house, who, method, {"name": name})
+            yield f"{method} {name}", told(house, who, method, {"name": name})
     for name in (*_names("releases"), *_names("dryRuns")):
         for audience in (1, 2):
             fields = {"name": name, "audience": audience, "format": 3}
-            yield f"ReportService/GetReport {name} {audience}", _told(house, who, "ReportService/GetReport", fields)
+            yield f"ReportService/GetReport {name} {audience}", told(house, who, "ReportService/GetReport", fields)
     for service in DESCRIPTORS:
         for listing in service.methods:
             if listing.name.startswith("List") and listing.name not in _VOLATILE_LISTS:
                 called = f"{service.name}/{listing.name}"
-                yield called, _told(house, who, called, {})
+                yield called, told(house, who, called, {})
     for name in _names("riskAnalyses"):
-        yield f"ReadRecordRisks {name}", _told(house, who, "RiskService/ReadRecordRisks", {"name": name})
+        yield f"ReadRecordRisks {name}", told(house, who, "RiskService/ReadRecordRisks", {"name": name})
 
 
-def _told(house: House, who: str, method: str, fields: Mapping[str, Any]) -> str:
+def told(house: House, who: str, method: str, fields: Mapping[str, Any]) -> str:
     """The answer, or the error, as JSON."""
     service, _, name = method.partition("/")
     descriptor: Any = Default().FindServiceByName(f"tableveil.v1.{service}").FindMethodByName(name)
