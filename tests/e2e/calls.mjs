@@ -2,6 +2,7 @@
 //
 // REQUEST is a message in Base64, the environment's TABLEVEIL_TOKEN the token. The WAYS to make calls:
 //   at-once   so many, each with one answer, under a service config if there is one
+//   reset     so many, each cancelled as soon as it is sent
 //   cancel, deadline, vanish   a stream that is left after its first answer, the last time as by a crash
 //   half      a stream of requests that closes after the first one
 // It prints how often which status came, as JSON.
@@ -38,6 +39,19 @@ function answered() {
   });
 }
 
+async function reset() {
+  const calls = [];
+  for (let made = 0; made < Number(number); made++) {
+    calls.push(new Promise((done) => {
+      const call = client.makeUnaryRequest(method, same, same, request, metadata, within(SECONDS), (error) => done(count(error)));
+      setImmediate(() => call.cancel());
+    }));
+    // Lets the requests of one turn leave before they are cancelled.
+    if (made % 100 === 99) await new Promise(setImmediate);
+  }
+  await Promise.all(calls);
+}
+
 function left() {
   return new Promise((done) => {
     const limit = within(way === "deadline" ? Number(number) : SECONDS);
@@ -60,7 +74,8 @@ function halfClosed() {
   });
 }
 
-if (way === "at-once") await Promise.all(Array.from({ length: Number(number) }, answered));
+if (way === "reset") await reset();
+else if (way === "at-once") await Promise.all(Array.from({ length: Number(number) }, answered));
 else await (way === "half" ? halfClosed() : left());
 console.log(JSON.stringify(counts));
 client.close();

@@ -101,6 +101,11 @@ class AccessControl:
         """
         access = None if method.startswith((HEALTH, REFLECTION)) else self._methods[method]
         call = Call(method, access, context.peer())
+        if not context.is_active():
+            # A client that cancels its calls as soon as they are sent makes others wait no longer than it must.
+            call.code = grpc.StatusCode.CANCELLED
+            self._count(call)
+            context.abort(grpc.StatusCode.CANCELLED, "the client is gone")
         try:
             with self._recorded(call), self._let_in(call, context, stream):
                 yield call
@@ -132,8 +137,10 @@ class AccessControl:
 
     def miss(self, method: str) -> None:
         """Counts a call of a method that the server does not have."""
+        self._count(Call(method, None, "", code=grpc.StatusCode.UNIMPLEMENTED))
+
+    def _count(self, call: Call) -> None:
         if self._meter:
-            call = Call(method, None, "", code=grpc.StatusCode.UNIMPLEMENTED)
             self._meter.began(call)
             self._meter.ended(call)
 
