@@ -23,6 +23,7 @@ from tableveil.publishing import (
     Target,
     ask,
     due_at,
+    existing,
     failed,
     planned_faults,
     published,
@@ -119,6 +120,9 @@ class Publishing:
                 or it can never take this one.
             ConflictError: the release was rejected, withdrawn or replaced.
         """
+        # A caller who sees no such release is told of no target, whose name may tell a recipient.
+        with self._database.session() as session:
+            existing(session, number)
         if target not in self._couriers:
             (fault,) = self.faults([target])
             raise InvalidError.of("TARGET_UNKNOWN", "target", fault.found, fault.expected, fault.hint)

@@ -23,8 +23,11 @@ from tableveil.backend.trial_process import TOO_MUCH_MEMORY
 from tableveil.control import Control, Stopped
 from tableveil.errors import BusyError, InternalError
 
-CPU_SECONDS = 3
+CPU_SECONDS = 2
 """CPU seconds that binding and planning a statement may take; ordinary ones take milliseconds."""
+
+SECONDS_FOR_A_PLACE = 3.0
+"""Wall-clock seconds that a statement waits for a place: with its trial, a call takes 5 seconds at most, then."""
 
 MOST_SECONDS = 30.0
 """Wall-clock seconds after which a trial is ended, even if it had little CPU time."""
@@ -67,7 +70,7 @@ class Trials:
         digest = hashlib.sha256(request).digest()
         if digest in self._passed:
             return None
-        deadline = time.monotonic() + MOST_SECONDS
+        deadline = time.monotonic() + SECONDS_FOR_A_PLACE
         while not self._free.acquire(timeout=_SECONDS_BETWEEN_LOOKS):
             control.raise_if_stopped()
             if time.monotonic() > deadline:

@@ -3,7 +3,7 @@
 from tableveil.publishing.directory import DirectoryTarget
 from tableveil.publishing.edition import Edition, PolicyOf, read_edition
 from tableveil.publishing.planned import planned_faults
-from tableveil.publishing.requests import Due, ask, due_at, failed, published, removed, take_back
+from tableveil.publishing.requests import Due, ask, due_at, existing, failed, published, removed, take_back
 from tableveil.publishing.target import Target
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Target",
     "ask",
     "due_at",
+    "existing",
     "failed",
     "planned_faults",
     "published",

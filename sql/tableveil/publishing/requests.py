@@ -34,7 +34,7 @@ def ask(database: Database, session: Session, number: int, publication: Publicat
     """
     # Jobs that write releases of the same people note the targets that they are for, too.
     with writing(database, session), session.transaction():
-        release = _release(session, number)
+        release = existing(session, number)
         require_current(release)
         refuse_trial(release)
         earlier = publications.find(session.ledger, number, publication.target)
@@ -117,7 +117,8 @@ def failed(publication: Publication, code: str, problem: str, passes: bool) -> P
     return replace(publication, state=state, attempts=publication.attempts + 1, code=code, problem=problem)
 
 
-def _release(session: Session, number: int) -> Release:
+def existing(session: Session, number: int) -> Release:
+    """The release, if the session may see one of that number; raises `NotFoundError` else."""
     release = RELEASES.find(session.ledger, number)
     if release is None:
         raise NotFoundError.of("RELEASE_NOT_FOUND", "name", f"releases/{number}", "an existing release")

@@ -50,10 +50,10 @@ _WORDS = re.compile("|".join(_GHOSTS))
 _NUMBERED = re.compile(rf"\b({'|'.join(COLLECTIONS)})/([0-9]+)")
 
 _LETTERS = re.compile(
-    r"""(?<=one of the quasi-identifiers)(\. [^"\n]*|"\n *hint: ".*")|"""
+    r"""[\d,]+ characters\b|(?<=one of the quasi-identifiers)(\. [^"\n]*|"\n *hint: ".*")|"""
     r"""\.? Did you mean \\?'[A-Z]+\\?'\?|\n *hint: "Did you mean \\'[A-Z]+\\'\?\""""
 )
-"""Hints that follow from the letters of sent names: one that nothing has may look more like a word of SQL."""
+"""Hints and lengths by the letters of sent names: one that nothing has may look more like a word of SQL."""
 
 NOBODYS = r"/900\2"
 """Two names stay two: a request that names one twice has a fault more."""

@@ -205,8 +205,9 @@ def test_unknown_targets_are_refused(there: Published) -> None:
         there.publishing.publish(1, "shlf", "")
     with pytest.raises(NotFoundError, match="'shelf'"):
         there.publishing.take_back(1, "shelf")
-    with pytest.raises(NotFoundError, match="releases/7"):
-        there.publishing.publish(7, "shelf", "")
+    for target in ("shelf", "shlf"):
+        with pytest.raises(NotFoundError, match="releases/7"):
+            there.publishing.publish(7, target, "")
 
 
 @pytest.mark.parametrize("wrong", once(["withdrawn", "replaced"]))

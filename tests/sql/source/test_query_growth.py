@@ -127,7 +127,7 @@ def test_a_trial_ends_with_its_caller(session: Session, monkeypatch: pytest.Monk
 
 
 def test_one_trial_too_many_is_told_to_come_back(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trial, "MOST_SECONDS", 0.2)
+    monkeypatch.setattr(trial, "SECONDS_FOR_A_PLACE", 0.2)
     trials = trial.Trials()
     for _ in range(trial.AT_ONCE):
         trials._free.acquire()
