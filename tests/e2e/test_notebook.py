@@ -27,7 +27,7 @@ def test_its_cells_run(
         exec(compile(cell, f"cell {number}", "exec"), names)
         printed.append(capsys.readouterr().out)
     proposed, released, told, faults = (printed[number] for number in (1, 2, 3, 4))
-    assert "Recommended is" in proposed
+    assert "Not released: 'member'." in proposed
     assert "age_from" in released
     assert "of 500 records suppressed" in told
     assert all(text in faults for text in ("POLICY_INVALID", "Did you mean 'age'?", "k_anonymity.k = "))

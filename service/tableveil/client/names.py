@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from tableveil.errors import InvalidError, shortened
 from tableveil.v1 import policy_pb2
 
@@ -19,8 +21,21 @@ SCHEMA_RULES = "schemaRules"
 TARGETS = "targets"
 
 
-Name = str | int
-"""A job or a result: `jobs/3`, `"3"` or 3."""
+class Named(Protocol):
+    """The message of a resource, such as a job."""
+
+    @property
+    def name(self) -> str:
+        """Its full name."""
+
+
+Name = str | int | Named
+"""A job or a result: `jobs/3`, `"3"`, 3, or its message."""
+
+
+def text_of(name: Name) -> str:
+    """The name as a text."""
+    return str(name) if isinstance(name, str | int) else name.name
 
 
 def resource_name(collection: str, name: Name, field: str = "name") -> str:
@@ -29,12 +44,15 @@ def resource_name(collection: str, name: Name, field: str = "name") -> str:
     Raises:
         InvalidError: It is no name of that collection.
     """
-    text = str(name)
+    text = text_of(name)
     prefix, _, number = text.rpartition("/")
     # Digits of other scripts are digits to Python, but not to the service.
     if prefix in ("", collection) and number.isascii() and number.isdigit():
         return f"{collection}/{int(number)}"
-    raise InvalidError.of("NAME_INVALID", field, shortened(text), f"`{collection}/` and a number, or the number alone")
+    of_job = collection != JOBS and (not text or prefix == JOBS)
+    hint = "The `result` of a job that has succeeded names what it made." if of_job else ""
+    expected = f"`{collection}/` and a number, or the number alone"
+    raise InvalidError.of("NAME_INVALID", field, shortened(text), expected, hint)
 
 
 def full_name(collection: str, text: str) -> str:

@@ -17,6 +17,7 @@ from tableveil.v1 import (
     policy_pb2,
     release_service_pb2,
 )
+from tableveil.v1.proposal_service_pb2 import ProposalRequest, TriedPolicy
 from tests.service.client import samples
 from tests.service.client.fake_service import FakeService
 
@@ -176,6 +177,23 @@ def test_names_may_be_numbers(client: Client, service: FakeService) -> None:
     assert client.get_release(2) == samples.release("releases/2")
     with pytest.raises(InvalidError, match="-2"):
         client.get_release(-2)
+
+
+def test_messages_are_names_and_a_result_is_told(client: Client, service: FakeService) -> None:
+    service.submit("jobs/1", state=job_service_pb2.JOB_STATE_QUEUED)
+    assert client.get_job(client.get_job(1)) == client.get_job("jobs/1")
+    for name in (client.get_job(1), ""):
+        with pytest.raises(InvalidError, match="`result` of a job"):
+            client.get_release(name)
+
+
+def test_what_is_no_message_of_a_job_is_said(client: Client) -> None:
+    with pytest.raises(TypeError, match="found a message ProposalRequest; expected a request of a job"):
+        client.submit_analysis(ProposalRequest())
+    with pytest.raises(TypeError, match="found a message TriedPolicy; expected the result of a job"):
+        client.get_result(TriedPolicy, 1)
+    with pytest.raises(TypeError, match="from_pylist"):
+        client.load([{"a": 1}], "visits")  # type: ignore[arg-type]
 
 
 def test_a_policy_is_submitted_from_its_file(client: Client, service: FakeService, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,7 +12,7 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from tableveil.client.listing import Listing
-from tableveil.client.names import resource_name, source_reference
+from tableveil.client.names import Name, resource_name, source_reference
 from tableveil.client.verbs.hierarchies import HierarchyVerbs
 from tableveil.v1 import draft_service_pb2, job_service_pb2, policy_pb2, risk_service_pb2
 from tableveil.v1.draft_service_pb2_grpc import DraftServiceStub
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Result = TypeVar("Result", bound=Message)
+
+_REQUEST = "a request of a job, such as SubmitProposalRequest"
+_RESULT = "the result of a job, such as Proposal"
 
 
 class AnalysisVerbs(HierarchyVerbs):
@@ -68,20 +71,28 @@ class AnalysisVerbs(HierarchyVerbs):
         if "policy" in request.DESCRIPTOR.fields_by_name:
             request = type(request).FromString(request.SerializeToString())
             request.policy.CopyFrom(self.prepare(request.policy, base_directory))  # type: ignore[attr-defined]
-        (submit,) = (one for one in _methods(type(request)) if one.input_type is request.DESCRIPTOR)
+        submit = _only(
+            request.DESCRIPTOR,
+            lambda one: one.input_type is request.DESCRIPTOR,
+            "a request of a job, such as SubmitProposalRequest",
+        )
         job: job_service_pb2.Job = self._ask(self._method(submit), request)
         return job
 
-    def get_result(self, kind: type[Result], name: str) -> Result:
+    def get_result(self, kind: type[Result], name: Name) -> Result:
         """The result of a job, such as a `Frontier`, by its name or number: the owner's, not for publication."""
-        (get,) = (one for one in _methods(kind) if one.name.startswith("Get"))
+        get = _only(
+            kind.DESCRIPTOR, lambda one: one.output_type is kind.DESCRIPTOR, "the result of a job, such as Proposal"
+        )
         request = GetMessageClass(get.input_type)(name=resource_name(collection_of(kind), name))
         result: Result = self._ask(self._method(get), request)
         return result
 
     def list_results(self, kind: type[Result]) -> Listing[Result]:
         """All results of a kind, such as `Frontier`, newest first, fetched as they are read."""
-        (listing,) = (one for one in _methods(kind) if one.name.startswith("List"))
+        listing = _only(
+            kind.DESCRIPTOR, lambda one: one.name.startswith("List"), "the result of a job, such as Proposal"
+        )
         request, (items, *_) = GetMessageClass(listing.input_type)(), listing.output_type.fields
         return self._listed(self._method(listing), request, lambda page: getattr(page, items.name))
 
@@ -106,7 +117,9 @@ def collection_of(kind: type[Message]) -> str:
     return pattern.partition("/")[0]
 
 
-def _methods(kind: type[Message]) -> Iterable[Any]:
-    """The descriptors of the methods of the only service in the proto of a message."""
-    (service,) = kind.DESCRIPTOR.file.services_by_name.values()
-    return service.methods
+def _only(message: Any, fits: Callable[[Any], bool], expected: str) -> Any:
+    """The one method that fits, of the services in the proto of a message; raises `TypeError` if there is none."""
+    for service in message.file.services_by_name.values():
+        for method in filter(fits, service.methods):
+            return method
+    raise TypeError(f"found a message {message.name}; expected {expected}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from tableveil.client.connection import Connection
 from tableveil.client.formats import ExportFormat
 from tableveil.client.listing import Listing
-from tableveil.client.names import DRY_RUNS, RELEASES, TARGETS, Name, full_name, resource_name
+from tableveil.client.names import DRY_RUNS, RELEASES, TARGETS, Name, full_name, resource_name, text_of
 from tableveil.errors import NotFoundError
 from tableveil.v1 import release_service_pb2, report_service_pb2
 from tableveil.v1.release_service_pb2_grpc import ReleaseServiceStub
@@ -58,7 +58,7 @@ class ReleaseVerbs(Connection):
         report_format: report_service_pb2.ReportFormat.ValueType = report_service_pb2.REPORT_FORMAT_HTML,
     ) -> report_service_pb2.Report:
         """The report of a release, or of a dry run by its full name; by default the edition that the caller may see."""
-        collection = DRY_RUNS if str(name).startswith(DRY_RUNS) else RELEASES
+        collection = DRY_RUNS if text_of(name).startswith(DRY_RUNS) else RELEASES
         request = report_service_pb2.GetReportRequest(
             name=resource_name(collection, name), audience=audience, format=report_format
         )
@@ -173,7 +173,7 @@ class ReleaseVerbs(Connection):
     def export(
         self,
         release: Name,
-        path: Path,
+        path: str | Path,
         export_format: ExportFormat = ExportFormat.PARQUET,
         overwrite: bool = False,
         storage_version: str = "",
@@ -193,5 +193,5 @@ class ReleaseVerbs(Connection):
 
         names = [item.name for item in self.get_release(release).objects]
         return export_objects(
-            names, lambda name: self.read(release, name), path, export_format, overwrite, storage_version
+            names, lambda name: self.read(release, name), Path(path), export_format, overwrite, storage_version
         )

@@ -104,6 +104,9 @@ class TableVerbs(Connection):
 
         from tableveil.client.loads import LoadRequests
 
+        if not hasattr(rows, "__arrow_c_stream__"):
+            expected = "what Arrow reads, such as a data frame or pyarrow.Table.from_pylist(rows)"
+            raise TypeError(f"rows: found a {type(rows).__name__}; expected {expected}")
         return self._load(
             LoadRequests(
                 _start(table, append, replace, columns_changed, request_id), pa.RecordBatchReader.from_stream(rows)
