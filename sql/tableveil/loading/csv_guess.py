@@ -460,6 +460,7 @@ def _with_dates(
     fitting, foreign = _fitting_forms(session, path, how, contents, shapes)
     if foreign:
         doubts.append(f"Months have names in another language than English in {_named(foreign)}: it stays text.")
+    texts = list(foreign)
     # One column that tells speaks for all that do not. Where decimals have commas, the day comes first.
     told = Counter(_order(forms[0]) for forms in fitting.values() if len({_order(form) for form in forms}) == 1)
     votes = told["mdy"] - told["dmy"]
@@ -470,6 +471,7 @@ def _with_dates(
         by_order = {_order(form): form for form in reversed(forms)}
         if len(by_order) > 1 and not votes and (not day_first or "ymd" in by_order):
             option = "timestamp-format" if timed else "date-format"
+            texts.append(name)
             doubts.append(
                 f"Each date of {_named([name])} can be read with {_FIRST[_order(forms[0])]} or "
                 f"{_FIRST[_order(forms[-1])]} first: it stays text unless you say which (--{option} "
@@ -488,7 +490,9 @@ def _with_dates(
     ]
     if others:
         doubts.append(f"Dates are written in another way in {_named(others)}: such columns stay text.")
-    return replace(how, date_format=date_format, timestamp_format=timestamp_format)
+    # The database would take 24 for a year by %Y, and other columns by a format of its own.
+    types = {**dict.fromkeys([*texts, *others], "VARCHAR"), **how.types}
+    return replace(how, date_format=date_format, timestamp_format=timestamp_format, types=types)
 
 
 _FIRST = {"dmy": "the day", "mdy": "the month", "ymd": "the year"}

@@ -1,11 +1,11 @@
-"""CSV files in the form that the database reads: in UTF-8 and uncompressed."""
+"""CSV files in the form that the database reads: in UTF-8, uncompressed, and with lines that all end alike."""
 
 from __future__ import annotations
 
 import codecs
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from gzip import BadGzipFile, GzipFile
 from io import BufferedReader
@@ -59,13 +59,65 @@ def unpacked(path: Path, encoding: str, directory: Path | None, control: Control
         is_packed = start.startswith(GZIP)
         if not is_packed and codec == "utf-8-sig":
             _check_start(start, encoding)
-            yield path
+            with _ending_alike(path, directory, control or Control()) as same:
+                yield same
             return
         # Its mode is 0600: it holds raw values.
         with NamedTemporaryFile(dir=directory, suffix=".csv") as copy:
             with GzipFile(fileobj=packed) if is_packed else packed as content:
                 _copy(content, copy, codec, encoding, control or Control())
-            yield Path(copy.name)
+            with _ending_alike(Path(copy.name), directory, control or Control()) as same:
+                yield same
+
+
+@contextmanager
+def _ending_alike(path: Path, directory: Path | None, control: Control) -> Iterator[Path]:
+    """The file, or a copy in which lines end alike: where they do not, the database loses rows or gives up."""
+    if len(_line_ends(_pieces(path, control))) < 2:
+        yield path
+        return
+    # A stray quote would hide the line ends behind it.
+    stray = sum(piece.count(b'"') for piece in _pieces(path, control)) % 2 == 1
+    if not stray and len(_line_ends(_unquoted(path, control))) < 2:
+        yield path
+        return
+    with NamedTemporaryFile(dir=directory, suffix=".csv") as copy:
+        quoted = False
+        for piece in _pieces(path, control):
+            parts = piece.split(b'"')
+            for i, part in enumerate(parts):
+                if stray or not quoted:
+                    parts[i] = part.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+                quoted ^= i < len(parts) - 1
+            copy.write(b'"'.join(parts))
+        copy.flush()
+        yield Path(copy.name)
+
+
+def _line_ends(pieces: Iterable[bytes]) -> set[bytes]:
+    """The line ends in these pieces, none of which ends inside of one."""
+    found = set()
+    for piece in pieces:
+        both = piece.count(b"\r\n")
+        counts = {b"\r\n": both, b"\n": piece.count(b"\n") - both, b"\r": piece.count(b"\r") - both}
+        found |= {end for end, count in counts.items() if count}
+    return found
+
+
+def _unquoted(path: Path, control: Control) -> Iterator[bytes]:
+    quoted = False
+    for piece in _pieces(path, control):
+        parts = piece.split(b'"')
+        yield from parts[quoted::2]
+        quoted ^= len(parts) % 2 == 0
+
+
+def _pieces(path: Path, control: Control) -> Iterator[bytes]:
+    """The bytes of a file, in pieces that end behind line ends of two characters."""
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            control.raise_if_stopped()
+            yield piece + file.read(1) if piece.endswith(b"\r") else piece
 
 
 def _codec(encoding: str) -> str:

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tableveil.backend import Session
 from tableveil.loading import CsvFormat, csv_rows, guess_csv
@@ -115,3 +117,27 @@ def test_last_lines_that_break_off(session: Session, file: Path, last: str, end:
         assert (error.code, "no line end" in str(error)) == ("CSV_LINES_REJECTED", True)
     if not end:
         assert fault(session, file, content, replace(how, whole_last_line=True)).code == "CSV_CUT"
+
+
+@given(
+    st.lists(
+        st.tuples(st.text("ab1, é\n\r", max_size=3), st.sampled_from(("\n", "\r\n", "\r"))), min_size=1, max_size=6
+    ),
+    st.integers(0, 2),
+)
+def test_lines_that_end_in_different_ways_are_all_read(
+    session: Session, file: Path, lines: list[tuple[str, str]], titles: int
+) -> None:
+    """As exports do whose titles or footnotes another program wrote: the database lost all rows, or gave up."""
+    rows = [(f"{i}", text) for i, (text, _) in enumerate(lines)]
+    ends = [end for _, end in lines]
+    head = "".join(f"a title{end}" for end in [*ends, "\n", "\n"][:titles]) + f"n,t{ends[-1]}"
+    content = head + "".join(f'{n},"{text}"{end}' for (n, text), end in zip(rows, ends, strict=True))
+    _, found = read(session, file, content.encode(), CsvFormat(skip_lines=titles, all_text=True, null_texts=("none",)))
+    assert found == rows
+
+
+def test_stray_quotes_hide_no_line_ends(session: Session, file: Path) -> None:
+    content = b'a pipe of 5" and more\n' + b"n,t\r\n1,x\r\n2,y\r\n"
+    _, found = read(session, file, content, CsvFormat(skip_lines=1, all_text=True))
+    assert found == [("1", "x"), ("2", "y")]
