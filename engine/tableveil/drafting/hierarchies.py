@@ -188,8 +188,7 @@ def _of_text(facts: ColumnFacts, meaning: Meaning | None) -> HierarchyProposal:
     if facts.date_format in (PARTIAL_DATES, PARTIAL_DATES_BACKWARDS):
         return _of_partial_dates(longest, backwards=facts.date_format == PARTIAL_DATES_BACKWARDS)
     if facts.date_format:
-        made = f"strptime({facts.name}, '{facts.date_format}')::DATE"
-        return _stopgap(f"Text that looks like dates: a source_query makes dates of it by {made}.")
+        return _of_dates_as_text(facts)
     if may_be_code(facts) and (facts.digits or meaning is Meaning.POSTAL_CODE):
         alphabet = 10 if facts.digits else 36
         what = "digits" if facts.digits else "characters"
@@ -208,6 +207,19 @@ def _of_partial_dates(longest: int, *, backwards: bool) -> HierarchyProposal:
     if backwards:
         rule = replace(rule, mask_from=MaskFrom.LEFT)
     return HierarchyProposal(rule, "Dates of which some lack a day or month, by month and year.")
+
+
+def _of_dates_as_text(facts: ColumnFacts) -> HierarchyProposal:
+    """Labels of texts where the year is at an end of all, and no day lacks its zero."""
+    read = f"strptime({facts.name}, '{facts.date_format}')::DATE"
+    made = f"Text that looks like dates: a source_query makes dates of it by {read}."
+    if facts.date_format in _YEAR_AT_END and facts.shortest == facts.longest == _LENGTH_OF_DAY:
+        by = _of_partial_dates(_LENGTH_OF_DAY, backwards=facts.date_format.endswith("%Y"))
+        return replace(by, reason=f"{made} As it is, by month and year.")
+    return _stopgap(made)
+
+
+_YEAR_AT_END = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d-%m-%Y", "%d/%m/%Y")
 
 
 def _values(facts: ColumnFacts) -> str:

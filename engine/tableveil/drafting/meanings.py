@@ -65,6 +65,7 @@ _WORDS: dict[Meaning, str] = {
     Meaning.ORIGIN: """
         race rac-p ethnicity ethnic ethnic-group nationality citizenship native-country country-of-birth birthplace
         birth-place place-of-birth language mother-tongue immigrant tribe caste ancestry hispanic origin
+        staatsang staatsburgerschaft
         nationalitat staatsangehorigkeit geburtsort geburtsland herkunft sprache muttersprache
         nationalite origine lieu-de-naissance pays-de-naissance langue nacionalidad etnia raza origen idioma
         nazionalita cittadinanza razza etnicidade raca nationaliteit herkomst
@@ -109,8 +110,13 @@ _WORDS: dict[Meaning, str] = {
         diagnosi malattia trattamento farmaco salute doenca tratamento saude ziekte behandeling
         diabetes hypertension asthma copd pneumonia obesity tuberculosis depression epilepsy stroke tumor tumour
         hepatitis malaria covid anemia anaemia migraine dementia cardiovascular immunosuppression renal arthritis
+        alzheimer parkinson heart-disease heart-attack heart-failure infarct angina sclerosis leukemia leukaemia
+        lymphoma
+        schizophrenia autism cirrhosis ulcer sepsis care-level
         smoking tobacco alcohol intubated icu results adverse-event adverse-events serious-adverse-event any-sae sae
         saeyn ae aeyn aeterm aedecod serious dthfl loinc pregnant
+        demenz pflegegrad pflegestufe herzinfarkt herzinsuffizienz infarkt leukamie autismus rheuma
+        demence demencia demenza dementie infarctus infarto leucemie leucemia autisme autismo
         bluthochdruck hypertonie zuckerkrankheit lungenentzundung adipositas krebs schlaganfall epilepsie ergebnis
         testergebnis nebenwirkung nebenwirkungen unerwunschtes-ereignis raucher intubiert schwangerschaft schwanger
         diabete asthme pneumonie obesite resultat effet-indesirable evenement-indesirable fumeur grossesse enceinte

@@ -124,10 +124,9 @@ def _hint(group: Sequence[Rejected], how: CsvFormat) -> str:
         return "Correct the line; how many it swallowed cannot be told."
     if first.kind != _CAST:
         return f"Correct it, or leave such lines out (--max-rejected, now {how.max_rejected})."
-    as_text = "load the column as text (--type COLUMN=VARCHAR), or leave lines out (--max-rejected)."
-    if first.line.reason.startswith(("a value that is no DATE", "a value that is no TIMESTAMP")):
-        return f"Correct it, say how dates are written (--date-format %d.%m.%Y, --timestamp-format), {as_text}"
-    begin = "Correct it"
+    begin, say = "Correct it", "say what stands for nothing (--null)"
     if len(group) == 1 and first.line.line == how.skip_lines + 2 and how.header:
         begin = "Does the header have more lines, such as units (--header-lines 2)? Else correct it"
-    return f"{begin}, say what stands for nothing (--null), {as_text}"
+    if first.line.reason.startswith(("a value that is no DATE", "a value that is no TIMESTAMP")):
+        say = "say how dates are written (--date-format %d.%m.%Y, --timestamp-format)"
+    return f"{begin}, {say}, load the column as text (--type COLUMN=VARCHAR), or leave lines out (--max-rejected)."

@@ -53,7 +53,7 @@ _MEDICAL = {
 
 _LONGEST_MEDICAL = 8
 
-_DATE_FORMATS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d")
+_DATE_FORMATS = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d")
 _MOST_DATES = 100_000
 """The days of 270 years: a column of more different values has no dates."""
 

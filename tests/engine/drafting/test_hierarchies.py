@@ -181,7 +181,12 @@ def test_partial_times_and_dates_whose_year_is_last_are_so_as_well() -> None:
 
 def test_text_that_is_dates_points_to_what_makes_dates_of_it() -> None:
     facts = replace(column(TEXT, ["31.12.2024", "01.02.2024"], "born"), date_format="%d.%m.%Y")
-    assert "strptime(born, '%d.%m.%Y')::DATE" in propose_hierarchy(facts, None).reason
+    proposal = propose_hierarchy(facts, None)
+    assert "strptime(born, '%d.%m.%Y')::DATE" in proposal.reason
+    labels = label_values(proposal.hierarchy, TEXT, ["31.12.2024"], ["31.12.2024"]).labels
+    assert [level[0] for level in labels] == ["***12.2024", "******2024", "*"]
+    facts = replace(column(TEXT, ["12/31/2024", "02/01/2024"], "born"), date_format="%m/%d/%Y")
+    assert propose_hierarchy(facts, None).hierarchy == SuppressionOnly(), "the month is not beside the year"
 
 
 @pytest.mark.parametrize(
