@@ -57,7 +57,8 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
             policy={**again, "release": policy("ward_b", "other")["release"]},
         )
         submitted(house, "bob", "UtilityService/SubmitUtilityReport", utility={"release": "releases/2"})
-        assessed = {"release": "releases/2", "classes": ["illness"]}
+        assessed: Fields = {"release": "releases/2", "classes": ["illness"], "folds": 2}
+        assessed["classifiers"] = ["CLASSIFIER_NAIVE_BAYES"]
         submitted(house, "bob", "ClassificationService/AssessClassifiers", classification=assessed)
         house.access.add(ADMIN, WantedGrant("rel", False, AccessRole.ANALYST, Scope(release=2)))
         yield house
