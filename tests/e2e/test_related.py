@@ -14,7 +14,8 @@ import yaml
 from tableveil.client import Client, ExportFormat
 from tableveil.errors import ConflictError, InvalidError
 from tableveil.v1 import access_pb2, dry_run_service_pb2, release_service_pb2, report_service_pb2
-from tests.e2e.process import Serve
+from tests.e2e.commands import tableveil
+from tests.e2e.process import Serve, ServerProcess
 
 ROLES = {
     "steward": [access_pb2.ACCESS_ROLE_STEWARD, access_pb2.ACCESS_ROLE_OPERATOR],
@@ -81,11 +82,16 @@ def place(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def people(serve: Serve, place: Path) -> Iterator[dict[str, Client]]:
-    """A client for each person, called like the role; releases into main need approval."""
+def server(serve: Serve, place: Path) -> ServerProcess:
+    """Releases into main need approval here."""
     shelf, backups = f"shelf=directory:{place / 'shelf'}", str(place / "backups")
     options = ("--needs-approval", "main", "--publish", shelf, "--backup-directory", backups)
-    server = serve(place / "clinic.duckdb", *options)
+    return serve(place / "clinic.duckdb", *options)
+
+
+@pytest.fixture
+def people(server: ServerProcess) -> Iterator[dict[str, Client]]:
+    """A client for each person, called like the role."""
     with ExitStack() as opened:
         admin = opened.enter_context(Client(server.address))
         secrets = {name: admin.create_token(name, "test", roles).secret for name, roles in ROLES.items()}
@@ -116,6 +122,20 @@ STATEMENT = (
     "EXPLAIN CREATE ANONYMIZED TABLE open.tried PRIVACY (IDENTIFYING born) AS SELECT * FROM patients WITH "
     "(k_anonymity(5), known_facts(2), tables = {events: [{table: 'visits'}], rows_limit: 0.5})"
 )
+
+
+def test_a_proposal_compares_one_and_two_known_facts(server: ServerProcess, place: Path) -> None:
+    tables = ("--people", "patients", "--events", "visits", "--events", "labs")
+    proposed = tableveil("propose", *tables, "--output", str(place / "draft"), server=server.address)
+    assert proposed.exit_code == 0, proposed.stderr
+    assert {path.name for path in place.glob("draft*")} == {"draft-m1.yaml", "draft-m2.yaml"}
+    told = " ".join(proposed.stdout.split())
+    for m in (1, 2):
+        assert f"m = {m}: Rows of 'visits' per person: 2.50 in the source" in told
+        assert f"m = {m}: Rows of 'labs' per person: 1.60 in the source" in told
+    assert "Within 30 days of the event before are" in told
+    with Client(server.address) as client:
+        assert client.check_policy(place / "draft-m2.yaml") == []
 
 
 def test_all_tables_are_one_release(people: dict[str, Client], place: Path) -> None:

@@ -16,6 +16,7 @@ from tableveil import wording
 from tableveil.cli.files import require_free, write_text
 from tableveil.cli.follow import follow
 from tableveil.cli.grouped import grouped
+from tableveil.cli.propose_related import RelatedTablesAsked, propose_related
 from tableveil.cli.source_query import TableOrQuery
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import DATABASE, CommandSession, verb
@@ -140,6 +141,7 @@ class _Wanted:
 
 @click.command()
 @grouped(TableOrQuery, "source")
+@grouped(RelatedTablesAsked, "related")
 @grouped(_Wanted, "wanted")
 @click.option(
     "--output",
@@ -151,15 +153,27 @@ class _Wanted:
 @DATABASE
 @verb
 def propose(
-    session: CommandSession, source: TableOrQuery, wanted: _Wanted, output: Path | None, overwrite: bool
+    session: CommandSession,
+    source: TableOrQuery,
+    related: RelatedTablesAsked,
+    wanted: _Wanted,
+    output: Path | None,
+    overwrite: bool,
 ) -> None:
     """Draft policies for a table or a query, try each, and write those that make a release, the best as PREFIX-1.yaml.
 
     PREFIX-1.sql is the statement that does the same. Nothing is released. The proposal also counts values that look
     wrong, and PREFIX-repaired.sql repairs them: propose again with it as --query.
 
+    With --people and --events, one policy of all these tables is tried with one and with two known facts.
+
     With --json, one JSON object per line: the job at each change, then the proposal.
     """
+    if related.people or related.events:
+        if source.table is not None or source.query is not None or not related.people:
+            raise click.UsageError("name the people by --people and their events by --events, and no other source")
+        propose_related(session, related, wanted.readers, output or Path(_stem(related.people)), overwrite)
+        return
     source.require()
     documented = _documentation(wanted.documentation)
     prefix = output or Path(_stem(source.table or "query"))

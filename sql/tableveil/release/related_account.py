@@ -5,17 +5,22 @@ Labels are named by their ranks, which the tables of labels explain.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+import numpy as np
 from sqlglot import exp
 
-from tableveil.backend import Session, cast, column, table
+from tableveil.backend import Session, cast, column, table, text
+from tableveil.backend import number as limit
 from tableveil.dictionary import value_texts
 from tableveil.errors import Warned, note, shortened
-from tableveil.policy import ReleaseTarget
+from tableveil.policy import Anchor, ReleaseTarget
 from tableveil.release.plan import ReleasePlan
 from tableveil.release.related import EventRelease
 from tableveil.repair.account import Losers
+
+_MONTH = 30
+"""Days in which somebody comes back, in questions of hospitals."""
 
 
 def related_account(session: Session, plan: ReleasePlan, target: ReleaseTarget) -> Iterator[Warned]:
@@ -23,6 +28,9 @@ def related_account(session: Session, plan: ReleasePlan, target: ReleaseTarget) 
     related = plan.related
     if related is None:
         return
+    people = len(related.class_of)
+    for events in related.events:
+        yield note(" ".join(_questions(session, plan, events, people, people - related.suppressed)))
     removed = sum(events.removed for events in related.events)
     if not removed:
         return
@@ -46,6 +54,35 @@ def related_account(session: Session, plan: ReleasePlan, target: ReleaseTarget) 
             f"{'; '.join(pairs)}. Labels have their ranks in {names}.",
             len(pairs),
         )
+
+
+def _questions(session: Session, plan: ReleasePlan, events: EventRelease, people: int, released: int) -> Iterator[str]:
+    """The answers to usual questions on the source and on the release: rows per person, and returns in 30 days."""
+    kept, rows, name = int(np.count_nonzero(events.kept)), events.staged.rows, shortened(events.name)
+    before, after = (f"{some / of:.2f}" if of else "none" for some, of in ((rows, people), (kept, released)))
+    yield f"Rows of {name} per person: {before} in the source, {after} in the release."
+    related, target = plan.policy.related, plan.policy.release
+    time = None if related is None else related.relative_time
+    if time is None or time.anchor is not Anchor.PREVIOUS_EVENT or not (events.staged.days and kept and rows):
+        return
+    day, told = events.staged.days[0], "which labels would tell"
+    soon = exp.CountIf(this=exp.LTE(this=column(day), expression=limit(_MONTH)))
+    in_source = session.value(exp.select(soon).from_(events.staged.source.table()))
+    if target.label_columns:
+        wanted = [column(of) for of in ("number_from", "number_to", "records")]
+        labels = table(target.event_labels_name(events.name), target.schema, plan.source.reference.catalog)
+        of_day = exp.EQ(this=column("column_name"), expression=text(day))
+        told = _soon(session.rows(exp.select(*wanted).from_(labels).where(of_day)), kept)
+    yield f"Within {_MONTH} days of the event before are {100 * in_source / rows:.1f} % of them, {told}."
+
+
+def _soon(labels: Sequence[tuple[float | None, float | None, int]], kept: int) -> str:
+    """The share of kept rows whose label ends within the days, unless a label goes on beyond them."""
+    numbers = [(low, high, records) for low, high, records in labels if low is not None]
+    if any(low <= _MONTH and (high is None or high > _MONTH) for low, high, _ in numbers):
+        return "which its labels do not tell"
+    share = sum(records for low, high, records in numbers if high is not None and high <= _MONTH) / kept
+    return f"{100 * share:.1f} % in the release"
 
 
 def _of_group(group: Losers) -> str:
