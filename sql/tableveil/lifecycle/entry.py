@@ -92,7 +92,7 @@ def attributes_of(
 ) -> Iterator[AttributeResult]:
     """The generalized columns, which have levels in other transformations, too, then the aggregated ones.
 
-    Those of related tables come last, with the name of their table.
+    Columns of related tables come last, with the name of their table.
     """
     columns: list[Dictionary | AggregatedDictionary] = [*plan.dictionaries, *plan.aggregated_columns]
     # Quality models have parts for all, for the generalized ones, or for none.
