@@ -15,7 +15,7 @@ from tests.authenticated import use_one_token
 from tests.migrated import opened
 from tests.sql.verification.related_cases import written_case
 
-TOWNS, JOBS = 20, 500
+TOWNS, JOBS = 100, 100
 UNREPAIRED = 300
 
 

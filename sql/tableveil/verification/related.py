@@ -185,9 +185,14 @@ def _as_written(value: str, source_type: str, type_: str) -> str:
     return f"CAST({spelled(value, source_type)} AS {type_})"
 
 
+def _day(time: str) -> str:
+    """The day of a date or timestamp, NULL for an infinite one."""
+    return f"CASE WHEN isfinite({time}) THEN CAST({time} AS DATE) END"
+
+
 def _people_anchor(policy: Policy) -> str:
     time = policy.related.relative_time if policy.related else None
-    return f"CAST(s.{quoted(time.column)} AS DATE)" if time and time.anchor is Anchor.COLUMN else "NULL::DATE"
+    return _day(f"s.{quoted(time.column)}") if time and time.anchor is Anchor.COLUMN else "NULL::DATE"
 
 
 def _stage_days(session: Session, policy: Policy, written: Written) -> list[list[str]]:
@@ -203,7 +208,7 @@ def _stage_days(session: Session, policy: Policy, written: Written) -> list[list
     if time.anchor is Anchor.COLUMN:
         return dates
     days = " UNION ALL ".join(
-        f"SELECT p.person, CAST(e.{quoted(columns[0])} AS DATE) AS day FROM {quoted(*events.source)} AS e "
+        f"SELECT p.person, {_day(f'e.{quoted(columns[0])}')} AS day FROM {quoted(*events.source)} AS e "
         f"JOIN related_source_people AS p ON e.{quoted(_event(related, events).person)} = p.key"
         for columns, events in zip(dates, written.events, strict=True)
         if columns
@@ -228,14 +233,14 @@ def _source_rows(policy: Policy, nr: int, events: WrittenEvents, days: list[list
     if days[nr] and related.relative_time and related.relative_time.anchor is not Anchor.COLUMN:
         same = "a.person = p.person"
         if related.relative_time.anchor is Anchor.PREVIOUS_EVENT:
-            same += f" AND a.day = CAST(e.{quoted(days[nr][0])} AS DATE)"
+            same += f" AND a.day = {_day(f'e.{quoted(days[nr][0])}')}"
         joins.append(f"LEFT JOIN related_source_days AS a ON {same}")
         anchor = "a.anchor"
     types, source_types, names = dict(events.types), dict(events.source_types), []
     for j, labels in enumerate(events.labels):
         value = f"e.{quoted(labels.column)}"
         if labels.column in days[nr]:
-            value = f"(CAST({value} AS DATE) - {anchor})"
+            value = f"({_day(value)} - {anchor})"
         value = f"CAST({value} AS {source_types[labels.column]})"
         if labels.level:
             own, label = quoted(labels.columns[0]), quoted(labels.columns[labels.level])
