@@ -8,9 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from tableveil.errors import Warned
 from tests.project.house import sources
 from tests.reference.syntax import parsed
-from tests.warned import of_nothing
+from tests.warned import of_nothing, unfilled
 
 _RANKED = {"must_decide", "note", "Warned"}
 _FIELD = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b|\b[a-z]+\.[a-z_]+\b|--[a-z-]+")
@@ -22,6 +23,7 @@ _SHORTEST = 5
 # These tell of the place where rows are, or who may read them: there is nothing to count or to name.
 _ALLOWED = (
     "No row was written or verified in the warehouse",
+    "Nobody counted who else could be found by released columns",
     "By the rule of its schema, it waits for approval",
     "It was judged together with other releases, of which you may not see all",
     "Labels of numbers and dates count as the middle of their interval",
@@ -56,6 +58,22 @@ def _written(text: ast.expr) -> tuple[str, bool]:
     return constant, any(not isinstance(part, ast.Constant) for part in parts)
 
 
+def _untold() -> Iterator[str]:
+    """The places of ranked warnings that tell programs neither a count nor a column or field."""
+    for path in sources():
+        for node in ast.walk(parsed(path)):
+            match node:
+                case ast.Call(func=ast.Name(id=name), args=[text], keywords=[]) if name in _RANKED:
+                    constant, _ = _written(text)
+                    # Without one of its own, a text is that of another warning, whose facts stay.
+                    if len(constant.split()) >= _SHORTEST and not constant.startswith(_ALLOWED):
+                        yield f"{path}:{node.lineno}: {constant}"
+
+
+def test_every_warning_tells_programs_its_count_or_field() -> None:
+    assert [*_untold()] == []
+
+
 def test_every_warning_counts_something_or_names_a_column_or_field() -> None:
     bare, walked = [], 0
     for place, text in _warnings():
@@ -71,3 +89,9 @@ def test_every_warning_counts_something_or_names_a_column_or_field() -> None:
 @pytest.mark.parametrize("text", ["and 0 people more than 1/5 of one", "0 of 12 rows have none", "all of 0 records"])
 def test_a_warning_that_counts_nothing_is_found(text: str) -> None:
     assert of_nothing([text, "in 10 rows, 1,000 people, 1/20 records and 3.0 rows"]) == [text]
+
+
+def test_a_warning_that_tells_people_more_than_programs_is_found() -> None:
+    counted, named = "1,200 of 3,000 people share k = 3 rows.", "'age' has one label."
+    assert unfilled([Warned(counted), Warned(named), Warned("k = 3 rows of 'a' and 'b'")]) == [counted, named]
+    assert unfilled([Warned(counted, count_of=1_200), Warned(named, field="age")]) == []

@@ -21,7 +21,7 @@ from tableveil.errors.errors import (
     passes,
     together,
 )
-from tableveil.errors.warned import Rank, Warned, by_rank, must_decide, note, rank_of, undecided, with_ranks
+from tableveil.errors.warned import Rank, Warned, by_rank, must_decide, note, rank_of, sole, undecided, with_ranks
 from tableveil.errors.wording import NearestNames, is_shown, listed, nearest, shortened
 
 __all__ = [
@@ -54,6 +54,7 @@ __all__ = [
     "passes",
     "rank_of",
     "shortened",
+    "sole",
     "together",
     "undecided",
     "with_ranks",

@@ -42,10 +42,16 @@ class Warned(str):
     def __new__(
         cls, text: str, rank: Rank = Rank.SHOULD_BE_LOOKED_AT, count_of: int | None = None, field: str = ""
     ) -> Self:
-        """The text, which should be looked at if no other rank is given."""
+        """The text, which should be looked at if no other rank is given; facts of a warning stay without others."""
         warned = super().__new__(cls, text)
+        if isinstance(text, Warned):
+            count_of, field = text.count_of if count_of is None else count_of, field or text.field
         warned.rank, warned.count_of, warned.field = rank, count_of, field
         return warned
+
+    def followed_by(self, sentence: str) -> Warned:
+        """The warning with a further sentence, if that is not empty."""
+        return Warned(f"{self} {sentence}".strip(), self.rank, self.count_of, self.field)
 
     @property
     def stored(self) -> str:
@@ -86,12 +92,17 @@ def undecided(texts: Iterable[str]) -> list[str]:
     return [str(text) for text in texts if rank_of(text) is Rank.MUST_BE_DECIDED]
 
 
-def by_rank(texts: Iterable[str]) -> tuple[Warned, ...]:
+def by_rank(warnings: Iterable[Warned]) -> tuple[Warned, ...]:
     """The warnings, the most severe first, else in their order; each once, and none that another begins with."""
-    once = dict.fromkeys(texts)
+    once = dict.fromkeys(warnings)
     whole = [text for text in once if not any(other != text and other.startswith(text) for other in once)]
-    ordered = sorted(whole, key=lambda text: _ORDER[rank_of(text)])
-    return tuple(text if isinstance(text, Warned) else Warned(text) for text in ordered)
+    return tuple(sorted(whole, key=lambda text: _ORDER[text.rank]))
+
+
+def sole(names: Iterable[str]) -> str:
+    """The name of which a warning is, if it is the only one; else empty: the warning is of several alike."""
+    first, *others = dict.fromkeys(names) or ("",)
+    return "" if others else first
 
 
 def with_ranks(texts: Sequence[str], ranks: Sequence[Rank | None]) -> tuple[Warned, ...]:

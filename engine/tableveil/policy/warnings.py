@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tableveil.errors import note, shortened
+from tableveil.errors import Warned, note, shortened, sole
 from tableveil.policy.methods import methods_of
 from tableveil.policy.model import Choose, Policy, Role
 from tableveil.policy.privacy import SensitiveModel
@@ -12,7 +12,7 @@ from tableveil.policy.quality import FIELDS, ClassificationModel
 from tableveil.policy.reason import says_something
 
 
-def policy_warnings(policy: Policy) -> Iterator[str]:
+def policy_warnings(policy: Policy) -> Iterator[Warned]:
     """Each warning is for the owner, in whole sentences.
 
     Columns that the policy does not list yet have no role here.
@@ -21,46 +21,51 @@ def policy_warnings(policy: Policy) -> Iterator[str]:
         yield from method.warns(method.options(policy))
     choosing = looking_at_values(policy)
     if choosing:
-        yield (
+        yield Warned(
             f"Sensitive values help to choose the levels and the suppressed records ({', '.join(choosing)}). Somebody "
             "who knows everybody's quasi-identifiers can repeat the search, and may learn values that the privacy "
-            f"models hide. {_instead(policy)}"
+            f"models hide. {_instead(policy)}",
+            field="search.choose" if "choose" in policy.method.search else sole(choosing),
         )
 
 
-def early_warnings(policy: Policy) -> Iterator[str]:
+def early_warnings(policy: Policy) -> Iterator[Warned]:
     """The warnings, including those that a release replaces by figures once its classes are known."""
     yield from policy_warnings(policy)
     names = [shortened(attribute.column) for attribute in policy.unprotected]
     if names:
         lists = any(attribute.listed_elements is not None for attribute in policy.unprotected)
         of_lists = ", or probabilistic_l_diversity where cells are lists" if lists else ""
-        yield (
+        yield Warned(
             f"No privacy model names these sensitive columns: {', '.join(names)}. If all records of a class have the "
             "same value, it is known of everybody there. Add for each, to privacy_models: distinct_l_diversity: "
-            f"{{column: {policy.unprotected[0].column}, l: 2}}{of_lists}."
+            f"{{column: {policy.unprotected[0].column}, l: 2}}{of_lists}.",
+            field=sole(attribute.column for attribute in policy.unprotected),
         )
     yield from notes_of_next(policy)
 
 
-def notes_of_next(policy: Policy) -> Iterator[str]:
+def notes_of_next(policy: Policy) -> Iterator[Warned]:
     """The note of what a later release of these people will need, where the policy prepares one or has readers."""
     target, person = policy.release, policy.person_column
     joint = target.left_behind is not None and person is not None
-    needs = []
+    needs: dict[str, str] = {}
     if joint:
         keys = " and ".join(shortened(name) for name in (person, policy.record_column) if name)
         listed = ", and this release in together_with" if target.together_with else ""
-        needs.append(f"left_behind with the same keys in {keys}{listed}, or a repeat_reason, which protects nobody")
+        with_keys = f"left_behind with the same keys in {keys}{listed}"
+        needs["release.left_behind"] = f"{with_keys}, or a repeat_reason, which protects nobody"
     elif target.publish and not says_something(policy.repeat_reason):
-        needs.append("left_behind, or a repeat_reason, which protects nobody")
+        needs["release.left_behind"] = "left_behind, or a repeat_reason, which protects nobody"
     if target.publish and not says_something(target.publish_repeat_reason):
         readers = ", ".join(map(shortened, target.publish))
         judged = ", even judged together," if joint else ""
-        needs.append(f"release.publish_repeat_reason{judged} since readers of {readers} have this one")
+        own = "release.publish_repeat_reason"
+        needs[own] = f"{own}{judged} since readers of {readers} have this one"
     if needs:
         lasts = " How many releases last, `tableveil propose --recurs` forecasts." if joint else ""
-        yield note(f"A later release of these people needs {'; and '.join(needs)}.{lasts}")
+        text = f"A later release of these people needs {'; and '.join(needs.values())}.{lasts}"
+        yield note(text, field=sole(needs))
 
 
 def looking_at_values(policy: Policy) -> list[str]:

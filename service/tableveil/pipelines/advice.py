@@ -9,7 +9,7 @@ from decimal import Decimal
 import numpy as np
 
 from tableveil.control import Control
-from tableveil.errors import Change, Relaxation, shortened
+from tableveil.errors import Change, Relaxation, Warned, shortened
 from tableveil.pipelines.infeasible import unprotected_values
 from tableveil.pipelines.privacy import choosing_models, judging_models, privacy_for
 from tableveil.pipelines.quality import quality_for
@@ -61,16 +61,16 @@ class Advice:
     checks: float
     locally: Mapping[int, str] = field(default_factory=dict)
 
-    def erased(self) -> Iterator[str]:
+    def erased(self) -> Iterator[Warned]:
         """The warnings about erased columns, without the search for what would keep some of them."""
         for position in erased_columns(self.problem, self.best):
             remedy = (
                 self._without_remedy(position)
                 or "tableveil show --advice, or a dry run, tells what would keep some of it."
             )
-            yield f"{self._says_nothing(position)} {remedy}"
+            yield self._says_nothing(position).followed_by(remedy)
 
-    def warnings(self) -> Iterator[str]:
+    def warnings(self) -> Iterator[Warned]:
         """Warnings in whole sentences, for the owner.
 
         Raises:
@@ -84,24 +84,25 @@ class Advice:
             yield self._choosing_blindly(blindly, (deadline - self.control.now()) / left)
             left -= 1
         for position in erased:
-            yield f"{self._says_nothing(position)} {self._remedy(position, (deadline - self.control.now()) / left)}"
+            remedy = self._remedy(position, (deadline - self.control.now()) / left)
+            yield self._says_nothing(position).followed_by(remedy)
             left -= 1
 
-    def _says_nothing(self, position: int) -> str:
-        column, local = self.counted.policy.quasi_identifiers[position].column, self.locally.get(position, "")
-        return f"{says_nothing(column)} {local}".strip()
+    def _says_nothing(self, position: int) -> Warned:
+        column = self.counted.policy.quasi_identifiers[position].column
+        return says_nothing(column).followed_by(self.locally.get(position, ""))
 
     # --- chosen by quasi-identifiers only ---
 
-    def blindly(self) -> Iterator[str]:
+    def blindly(self) -> Iterator[Warned]:
         """The warning about choosing by quasi-identifiers only, where sensitive values take part."""
         policy = chosen_blindly(self.counted.policy)
         if policy is not None:
             yield self._choosing_blindly(policy, self.checks)
 
-    def _choosing_blindly(self, policy: Policy, checks: float) -> str:
+    def _choosing_blindly(self, policy: Policy, checks: float) -> Warned:
         (warning,) = policy_warnings(self.counted.policy)
-        return f"{warning} {self._cost_of_choosing_blindly(policy, checks)}"
+        return warning.followed_by(self._cost_of_choosing_blindly(policy, checks))
 
     def _cost_of_choosing_blindly(self, policy: Policy, checks: float) -> str:
         tried = self._tried(policy, checks)
@@ -229,9 +230,15 @@ def _offered(score: float, changes: tuple[Change, ...]) -> str:
     return f"{Relaxation(changes, nearest=True)} (score {score:.4g})"
 
 
-def says_nothing(column: str, what: str = "label") -> str:
+def says_nothing(column: str, what: str = "label") -> Warned:
     """The warning that a column is erased."""
-    return f"{shortened(column)} has the same {what} in all released records: the release says nothing of it."
+    text = f"{shortened(column)} has the same {what} in all released records: the release says nothing of it."
+    return Warned(text, field=column)
+
+
+def is_empty(records: int) -> Warned:
+    """The warning that nothing is released."""
+    return Warned(f"All {records:,} records are suppressed: the release is empty.", count_of=records)
 
 
 def chosen_blindly(policy: Policy) -> Policy | None:

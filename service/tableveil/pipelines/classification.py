@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tableveil.backend import Session, WarehouseSession
 from tableveil.classification import Assessment, ClassifiedRecords
 from tableveil.control import Progress
-from tableveil.errors import ConflictError, Fault, shortened
+from tableveil.errors import ConflictError, Fault, Warned, shortened
 from tableveil.features.figures import check_figures, write_figures
 from tableveil.features.paired import Paired, pair
 from tableveil.features.sampled import NULL_NAME, Sample, SampledLabels, draw_sample, labels_of
@@ -205,48 +205,56 @@ def _assess(
     return tuple(assessments)
 
 
-def _warnings(request: ClassificationRequest, looked: _Looked, assessments: tuple[Assessment, ...]) -> Iterator[str]:
+def _warnings(request: ClassificationRequest, looked: _Looked, assessments: tuple[Assessment, ...]) -> Iterator[Warned]:
     sample, kept = looked.sample, looked.records[0].kept
     if sample.records < sample.of:
-        yield (
+        yield Warned(
             f"The figures are of {sample.records:,} of the {sample.of:,} records, drawn by the seed {request.seed}: "
-            "another seed gives others. Set max_records to look at more."
+            "another seed gives others. Set max_records to look at more.",
+            count_of=sample.records,
+            field="max_records",
         )
     if looked.paired is None:
-        yield (
+        yield Warned(
             "The release is of local recoding: its classifiers are trained and evaluated on released rows, and are "
             "given no features of suppressed records. Its levels were chosen with all records at hand, those that "
             "classifiers are evaluated on among them, so the figures of the release are optimistic. Here "
-            "choose_inside_folds is refused."
+            "choose_inside_folds is refused.",
+            field="choose_inside_folds",
         )
     elif not request.choose_inside_folds:
-        yield (
+        yield Warned(
             "The transformation was chosen with all records at hand, those that classifiers are evaluated on among "
             "them, so the figures of the release are a little optimistic. Ask for choose_inside_folds to choose it "
-            "for the training records of each fold alone."
+            "for the training records of each fold alone.",
+            field="choose_inside_folds",
         )
     elif sample.records < sample.of:
         drawn = f"the {sample.records:,} records that were drawn, not for all {sample.of:,}"
-        yield f"Inside the folds a transformation was chosen for {drawn}."
+        text = f"Inside the folds a transformation was chosen for {drawn}."
+        yield Warned(text, count_of=sample.records, field="max_records")
     if not kept.any():
-        yield f"None of {sample.records:,} sampled records is released: a classifier learns nothing of the release."
+        text = f"None of {sample.records:,} sampled records is released: a classifier learns nothing of the release."
+        yield Warned(text, count_of=sample.records)
     yield from _without_class(looked.classes, assessments)
     for assessment in assessments:
         useless = [c.classifier for c in assessment.comparisons if c.relative_accuracy is None]
         if useless:
             names = ", ".join(classifier.replace("_", " ").lower() for classifier in useless)
-            yield (
+            yield Warned(
                 f"For {shortened(assessment.class_column)} there is no relative accuracy of {names}: trained on the "
-                "source itself, it is no more accurate than telling everybody the most frequent class."
+                "source itself, it is no more accurate than telling everybody the most frequent class.",
+                field=assessment.class_column,
             )
 
 
-def _without_class(classes: tuple[SampledLabels, ...], assessments: tuple[Assessment, ...]) -> Iterator[str]:
+def _without_class(classes: tuple[SampledLabels, ...], assessments: tuple[Assessment, ...]) -> Iterator[Warned]:
     for labels, assessment in zip(classes, assessments, strict=True):
         if None in labels.texts:
             without = _count(labels.codes, labels.texts.index(None))
             column = shortened(assessment.class_column)
-            yield f"{without:,} of the records have no {column}: they are a class of their own, {NULL_NAME}."
+            text = f"{without:,} of the records have no {column}: they are a class of their own, {NULL_NAME}."
+            yield Warned(text, count_of=without, field=assessment.class_column)
 
 
 def _count(codes: NDArray[np.int32], code: int) -> int:

@@ -20,7 +20,7 @@ from tableveil.backend import Session, WarehouseSession, drop, table
 from tableveil.dictionary.values import check_fit
 from tableveil.differential_privacy import Below, Drops, Gains, draw_transformation, drops, eta, values_of
 from tableveil.drawing import ColumnValues, check_people, combinations, read_values, write_drawn
-from tableveil.errors import Fault, InternalError, InvalidError, by_rank
+from tableveil.errors import Fault, InternalError, InvalidError, Warned, by_rank
 from tableveil.hierarchy import InlineLevels, RuleHierarchy, ValueKind, label_values
 from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.lattice import Lattice, Transformation
@@ -150,10 +150,11 @@ def told(evidence: Evidence, drawn: Drawn, policy: Policy) -> Evidence:
     """The evidence of a release of drawn rows, in place of that of a search which had nothing to choose."""
     losses = tuple(drawn.losses[attribute.column] for attribute in policy.quasi_identifiers)
     how = f"levels drawn by {drawn.search_epsilon} of epsilon" if drawn.search_epsilon else "the levels of the scheme"
-    noted = (
+    noted = Warned(
         f"The release is ({drawn.epsilon}, {drawn.delta})-differentially private: T is {drawn.removed}. All figures "
         "are of the drawn rows; those that are not released for k are suppressed. Nothing is kept of the others. The "
-        "times of the job are not private."
+        "times of the job are not private.",
+        field="differential_privacy",
     )
     solution = replace(
         evidence.solution,

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 from tableveil.backend import WarehouseSession
-from tableveil.errors import Fault, TableveilError, by_rank, depending_on, note
+from tableveil.errors import Fault, TableveilError, Warned, by_rank, depending_on, note
 from tableveil.lifecycle import (
     Rehearsal,
     check_existing,
@@ -47,7 +47,7 @@ def run_dry_run(job: JobContext, policy: Policy) -> int:
         TableveilError: nothing was stored.
     """
     made, refusals = rehearsed(replace(job, advises=True), policy, look=True)
-    warnings = (*made.release.warnings, *(refusal.text for refusal in refusals))
+    warnings = (*made.release.warnings, *(Warned(refusal.text) for refusal in refusals))
     return store_result(job, DRY_RUNS, lambda number: DryRun.of(made.release, number, refusals, made.rows), warnings)
 
 
@@ -94,7 +94,7 @@ def would_wait(repeated: Sequence[int], *, counted: bool) -> JointText:
         f"A release by a reason {would} wait for approval: its schema has the rule joint_k, and it repeats people of "
         f"{named(repeated)}{unless}."
     )
-    return JointText(text, tuple(repeated))
+    return JointText(Warned(text, field="repeat_reason"), tuple(repeated))
 
 
 def dry_run_work(policy: Policy, document: str) -> Work:
@@ -120,9 +120,13 @@ def _refusals(
         checks.append(lambda: check_existing(session, policy.release))
         checks.append(lambda: check_guards(session, policy.release, release.records, labels_of(release.attributes)))
     for fault in target:
-        yield JointText(f"{_REFUSED}: {fault}", ())
+        yield JointText(_refused(fault), ())
     for check in checks:
         try:
             check()
         except TableveilError as error:
-            yield from (JointText(f"{_REFUSED}: {fault}", error.releases) for fault in error.faults)
+            yield from (JointText(_refused(fault), error.releases) for fault in error.faults)
+
+
+def _refused(fault: Fault) -> Warned:
+    return Warned(f"{_REFUSED}: {fault}", field=fault.field)

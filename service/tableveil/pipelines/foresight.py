@@ -7,7 +7,16 @@ from dataclasses import replace
 from decimal import Decimal
 
 from tableveil.disclosure.check import check_exposure
-from tableveil.errors import ConflictError, GuardedError, InfeasibleError, InvalidError, TableveilError, note, together
+from tableveil.errors import (
+    ConflictError,
+    GuardedError,
+    InfeasibleError,
+    InvalidError,
+    TableveilError,
+    Warned,
+    note,
+    together,
+)
 from tableveil.lifecycle import check_guards, notes_of_numbers, repeated_by_reason
 from tableveil.pipelines.advice import chosen_blindly
 from tableveil.pipelines.anonymize import method_of
@@ -32,7 +41,7 @@ REASON, EXISTS = "repeat_reason", "TARGET_EXISTS"
 """The field of the fault, and the code of the error, that say nothing of the rows and would hide what these say."""
 
 
-def check_rows(job: JobContext, policy: Policy) -> tuple[str, ...]:
+def check_rows(job: JobContext, policy: Policy) -> tuple[Warned, ...]:
     """Raises the errors that `anonymize` would raise before it searches; returns the warnings known by then.
 
     Where nothing is left to search, columns that give away what the only labels hide are errors, too. Where sensitive
@@ -60,7 +69,7 @@ def check_rows(job: JobContext, policy: Policy) -> tuple[str, ...]:
             return warnings
 
 
-def _checked(job: JobContext, policy: Policy, *, is_trial: bool) -> tuple[str, ...]:
+def _checked(job: JobContext, policy: Policy, *, is_trial: bool) -> tuple[Warned, ...]:
     job.report.phase(JobPhase.READING)
     source, policy, hierarchies = resolve_fully(job.rows, policy, store=False, is_trial=is_trial)
     if policy.method.budgeted:
@@ -85,7 +94,7 @@ LARGE = 10**7
 """Searches of lattices of more transformations have reached the default limit."""
 
 
-def _large(policy: Policy, read: Dictionaries) -> Iterator[str]:
+def _large(policy: Policy, read: Dictionaries) -> Iterator[Warned]:
     """The warning that the search is likely to end by its time limit, or to have no end."""
     size = read.lattice.size
     if size <= LARGE or policy.method.recoded is not Recoded.BY_VALUE:
@@ -93,13 +102,14 @@ def _large(policy: Policy, read: Dictionaries) -> Iterator[str]:
     end = f"The {policy.search.limit_in_words} is likely to end the search: the best so far is released, with its gap."
     if policy.search.time_limit_seconds == NO_LIMIT:
         end = "Without a time limit, the search is likely to go on for hours: search.time_limit_seconds ends it."
-    yield (
+    yield Warned(
         f"{len(policy.quasi_identifiers):,} quasi-identifiers have {size:.1e} transformations. {end} Make columns that "
-        "nobody needs IDENTIFYING, or let `tableveil propose` choose."
+        "nobody needs IDENTIFYING, or let `tableveil propose` choose.",
+        field="search.time_limit_seconds",
     )
 
 
-def _waits(job: JobContext, policy: Policy, source: Source, mark: Fingerprint, read: Dictionaries) -> Iterator[str]:
+def _waits(job: JobContext, policy: Policy, source: Source, mark: Fingerprint, read: Dictionaries) -> Iterator[Warned]:
     """The warning that the release may wait for approval by the rule of its schema."""
     session = job.rows
     if schema_rules.asks_for_joint_k(session.ledger, session.scope(policy.release.schema)):
@@ -109,7 +119,7 @@ def _waits(job: JobContext, policy: Policy, source: Source, mark: Fingerprint, r
             yield note(would_wait(repeated, counted=False).text)
 
 
-def _foreseen(job: JobContext, counted: Counted) -> Iterator[str]:
+def _foreseen(job: JobContext, counted: Counted) -> Iterator[Warned]:
     policy = counted.policy
     limited = replace(policy, search=replace(policy.search, time_limit_seconds=Decimal(seconds_for(policy))))
     problem, outcome = search_of(job, replace(counted, policy=limited))

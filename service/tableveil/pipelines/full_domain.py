@@ -8,10 +8,10 @@ from dataclasses import replace
 from tableveil.aggregation.aggregates import aggregate, all_same
 from tableveil.classes import ClassCounter, Effort
 from tableveil.counting import BaseHistogram, open_counter
-from tableveil.errors import InfeasibleError, by_rank
+from tableveil.errors import InfeasibleError, Warned, by_rank
 from tableveil.lifecycle import Solution
 from tableveil.pipelines import together
-from tableveil.pipelines.advice import Advice, checks_for, erased_columns, says_nothing
+from tableveil.pipelines.advice import Advice, checks_for, erased_columns, is_empty, says_nothing
 from tableveil.pipelines.guarantees import classes_before, guarantees_of, shown_pool
 from tableveil.pipelines.infeasible import Asked, nothing_valid, unprotected_values, values_unprotected
 from tableveil.pipelines.job import JobContext
@@ -116,7 +116,7 @@ def search_of(job: JobContext, counted: Counted) -> tuple[Problem, SearchOutcome
     return problem, search(problem, policy.search, job.control, job.report.on_progress)
 
 
-def _advised(job: JobContext, counted: Counted, problem: Problem, best: Candidate) -> tuple[str, ...]:
+def _advised(job: JobContext, counted: Counted, problem: Problem, best: Candidate) -> tuple[Warned, ...]:
     """Warnings about erased columns; with a search for what would keep some of them, if the job asks for it."""
     erased = erased_columns(problem, best)
     if not (erased or job.advises):
@@ -228,20 +228,21 @@ def plan_of(counted: Counted, problem: Problem, best: Candidate) -> ReleasePlan:
     )
 
 
-def _warnings(plan: ReleasePlan, search_outcome: SearchOutcome, *, kept: bool) -> tuple[str, ...]:
+def _warnings(plan: ReleasePlan, search_outcome: SearchOutcome, *, kept: bool) -> tuple[Warned, ...]:
     """The end of the search comes first, if it did not end by itself; `kept` says that a request ended it."""
-    warnings = []
+    warnings = list[Warned]()
     best = search_outcome.best
     if not search_outcome.complete and best is not None:
         by = "A request to keep the best" if kept else f"The {plan.policy.search.limit_in_words}"
         part = 100 * search_outcome.gap / best.score if best.score else 0.0
-        warnings.append(
+        text = (
             f"{by} ended the search at a score of {best.score:.6g}: one that is up to {part:.2g} % lower may "
             f"exist (proven bound {search_outcome.lower_bound:.6g})."
         )
+        warnings.append(Warned(text, field="search.time_limit_seconds"))
     warnings += policy_warnings(plan.policy)
     if plan.kept_records == 0:
-        warnings.append(f"All {plan.records:,} records are suppressed: the release is empty.")
+        warnings.append(is_empty(plan.records))
     else:
         warnings += [
             says_nothing(dictionary.attribute.column, "aggregate")

@@ -16,7 +16,7 @@ from tableveil.control import Progress
 from tableveil.counting import CountedColumns
 from tableveil.counting.points import read_points
 from tableveil.dictionary import PeopleDictionary, SensitiveDictionary
-from tableveil.errors import by_rank, shortened
+from tableveil.errors import Warned, by_rank, shortened
 from tableveil.lifecycle import Solution
 from tableveil.microaggregation.classes import before_clustering, cluster_classes, column_values
 from tableveil.microaggregation.error import SquaredError, squared_error
@@ -235,14 +235,16 @@ def _proof(read: Clusterable, solved: _Solved, score: float) -> Proof:
     )
 
 
-def _warnings(read: Clusterable, solved: _Solved) -> Iterator[str]:
+def _warnings(read: Clusterable, solved: _Solved) -> Iterator[Warned]:
     yield from policy_warnings(read.policy)
     if solved.found.clusters.number == 1:
         records = int(solved.found.clusters.sizes.sum())
-        yield f"All {records:,} records are in one cluster: the quasi-identifiers tell nothing of any of them."
+        text = f"All {records:,} records are in one cluster: the quasi-identifiers tell nothing of any of them."
+        yield Warned(text, count_of=records)
         return
     every = np.ones(solved.found.clusters.number, np.bool_)
     for dictionary, aggregates in solved.aggregates:
         if dictionary.distinct > 1 and all_same(aggregates, every):
             name = shortened(dictionary.attribute.column)
-            yield f"{name} is the same in all clusters: it tells nothing of any record."
+            text = f"{name} is the same in all clusters: it tells nothing of any record."
+            yield Warned(text, field=dictionary.attribute.column)

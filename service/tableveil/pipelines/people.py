@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from tableveil.classes import EquivalenceClasses
-from tableveil.errors import must_decide, note
+from tableveil.errors import Warned, must_decide, note, sole
 from tableveil.policy import DistinctLDiversity, Dominance, Policy, ProbabilisticLDiversity, SensitiveModel
 from tableveil.privacy import Facts, with_pool
 from tableveil.privacy.people import achieved_risk
@@ -43,7 +43,7 @@ def people_warnings(
     facts: Facts,
     released: EquivalenceClasses,
     pool: EquivalenceClasses | None = None,
-) -> Iterator[str]:
+) -> Iterator[Warned]:
     """Warnings about the released classes and the pool; none if all records are other people."""
     if facts.people is None or not len(released.counts):
         return
@@ -56,11 +56,14 @@ def people_warnings(
         yield must_decide(
             f"One person has {repeated.largest_share:.1%} of the records of a class, and {_people(repeated.above)} "
             f"more than 1/{asked.denominator} of one: a row there is theirs with that chance. Add to privacy_models: "
-            f"dominance: {{share: {10**6 // asked.denominator / 10**6:g}}}."
+            f"dominance: {{share: {10**6 // asked.denominator / 10**6:g}}}.",
+            repeated.above,
+            policy.person_column or "",
         )
     yield note(
         f"Class sizes and risks in the public tables count the {shown.counts.sum():,} records, since rows do not say "
-        "whose they are: the people in classes and their shares are among the guarantees."
+        "whose they are: the people in classes and their shares are among the guarantees.",
+        int(shown.counts.sum()),
     )
     if lost.lost_all or lost.lost_some:
         parts = [f"all records of {lost.lost_all:,}"] * (lost.lost_all > 0)
@@ -68,15 +71,16 @@ def people_warnings(
         yield note(
             f"Suppression takes {', and '.join(parts)} of {_people(lost.people)}.", lost.lost_all + lost.lost_some
         )
-    of_records = [
-        str(model)
-        for model in policy.privacy_models
+    of_records = {
+        f"privacy_models[{i}]": str(model)
+        for i, model in enumerate(policy.privacy_models)
         if isinstance(model, SensitiveModel) and not isinstance(model, DistinctLDiversity | ProbabilisticLDiversity)
-    ]
+    }
     if of_records:
-        yield (
-            f"These models hold of records, not of people: {', '.join(of_records)}. Ask for distinct_l_diversity or "
-            "probabilistic_l_diversity as well: they count people."
+        yield Warned(
+            f"These models hold of records, not of people: {', '.join(of_records.values())}. Ask for "
+            "distinct_l_diversity or probabilistic_l_diversity as well: they count people.",
+            field=sole(of_records),
         )
 
 

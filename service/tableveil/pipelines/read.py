@@ -28,7 +28,7 @@ from tableveil.dictionary import (
 )
 from tableveil.dictionary.closed import check_closed
 from tableveil.dictionary.coded import CodedAttribute
-from tableveil.errors import Fault, InfeasibleError, InvalidError, depending_on, must_decide, shortened
+from tableveil.errors import Fault, InfeasibleError, InvalidError, Warned, depending_on, must_decide, shortened
 from tableveil.hierarchy import InlineLevels, RuleHierarchy, StoredLevels, ValueKind
 from tableveil.hierarchy.definition import ListedHierarchy
 from tableveil.lattice import Lattice
@@ -107,15 +107,19 @@ class Dictionaries:
     lattice: Lattice
     records: int
     set_aside: int
-    of_rows: tuple[str, ...] = ()
-    of_lists: tuple[str, ...] = ()
+    of_rows: tuple[Warned, ...] = ()
+    of_lists: tuple[Warned, ...] = ()
 
     @property
-    def warnings(self) -> tuple[str, ...]:
+    def warnings(self) -> tuple[Warned, ...]:
         """Warnings from reading, for the owner; they hold no value."""
         spelled = (
-            f"{dictionary.values.respelled:,} values of {shortened(dictionary.column.name)} differ from others in "
-            "case, spaces, characters that do not show, or Unicode form only: l-diversity takes them for the same."
+            Warned(
+                f"{dictionary.values.respelled:,} values of {shortened(dictionary.column.name)} differ from others in "
+                "case, spaces, characters that do not show, or Unicode form only: l-diversity takes them for the same.",
+                count_of=dictionary.values.respelled,
+                field=dictionary.column.name,
+            )
             for dictionary in self.columns.sensitive
             if dictionary.values.respelled
         )
@@ -298,7 +302,7 @@ def dictionaries_of(
 
 def _undecided_lists(
     session: WarehouseSession, source: Source, policy: Policy, counted: Sequence[SensitiveDictionary]
-) -> Iterator[str]:
+) -> Iterator[Warned]:
     """Warnings of sensitive columns that look like lists, of which the policy does not say whether they are."""
     dictionaries = {dictionary.column.name: dictionary.table_name for dictionary in counted}
     for attribute in policy.sensitive:

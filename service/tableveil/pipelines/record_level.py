@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tableveil.control import Control, Progress
 from tableveil.counting import read_combinations
-from tableveil.errors import InfeasibleError, InvalidError, by_rank
+from tableveil.errors import InfeasibleError, InvalidError, Warned, by_rank
 from tableveil.game import (
     SUPPRESSED,
     Assignment,
@@ -27,7 +27,7 @@ from tableveil.game.record_level import best_transformations, solve_against_inve
 from tableveil.hierarchy import UncountableError
 from tableveil.lattice import Lattice
 from tableveil.lifecycle import Solution
-from tableveil.pipelines.advice import says_nothing
+from tableveil.pipelines.advice import is_empty, says_nothing
 from tableveil.pipelines.enumerable import check_enumerable
 from tableveil.pipelines.infeasible import too_few_released
 from tableveil.pipelines.job import JobContext
@@ -242,9 +242,9 @@ def _attacked(
     return float(combinations.records[stakes.attacked(sizes) & released].sum())
 
 
-def _warnings(plan: ReleasePlan, own: ByCombination) -> Iterator[str]:
+def _warnings(plan: ReleasePlan, own: ByCombination) -> Iterator[Warned]:
     yield from mixed_levels(plan)
     if plan.kept_records == 0:
-        yield f"All {plan.records:,} records are suppressed: the release is empty."
+        yield is_empty(plan.records)
     else:
         yield from map(says_nothing, erased_columns(plan, own))

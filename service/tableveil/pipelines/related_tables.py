@@ -13,7 +13,7 @@ from tableveil.backend import Session, render, table
 from tableveil.counting import open_counter
 from tableveil.dictionary import Dictionary, build_dictionary, read_together
 from tableveil.dictionary.coded import CodedAttribute
-from tableveil.errors import Fault, InfeasibleError, InvalidError, by_rank, note
+from tableveil.errors import Fault, InfeasibleError, InvalidError, Warned, by_rank, note
 from tableveil.hierarchy import InlineLevels, RuleHierarchy, ValueKind, label_values
 from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.lattice import Lattice
@@ -96,7 +96,7 @@ class CountedRelated:
     anchor: AnchorLabels | None
     shares: tuple[_Share, ...]
     secret: int
-    notes: tuple[str, ...]
+    notes: tuple[Warned, ...]
 
     def chosen(self, found: Repaired) -> NDArray[np.bool_]:
         """The rows that a repair keeps, of those that no cap leaves out; always the same ones."""
@@ -406,7 +406,7 @@ def _unprotected(counts: CountedRelated, found: Repaired) -> InfeasibleError:
     return InfeasibleError("VALUES_UNPROTECTED", "the choice does not protect the sensitive values", faults)
 
 
-def _gap(counts: CountedRelated, outcome: RelatedOutcome, best: Repaired) -> Iterator[str]:
+def _gap(counts: CountedRelated, outcome: RelatedOutcome, best: Repaired) -> Iterator[Warned]:
     """The note on how far from the best the levels may be, if that is not proven."""
     if not outcome.complete:
         lower = 100 * (best.score - outcome.lower_bound) / (best.score or 1.0)
@@ -414,6 +414,7 @@ def _gap(counts: CountedRelated, outcome: RelatedOutcome, best: Repaired) -> Ite
             f"Other levels may have a score that is up to {lower:.2g} % below {best.score:.6g} (proven bound "
             f"{outcome.lower_bound:.6g}): {outcome.repaired:,} of {counts.problem.lattice.size:,} transformations were "
             "repaired wholly.",
+            field="search.time_limit_seconds",
         )
 
 

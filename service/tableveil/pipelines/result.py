@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from tableveil.errors import by_rank
+from tableveil.errors import Warned, by_rank
 from tableveil.pipelines.job import JobContext
 from tableveil.state import jobs
 from tableveil.state.jobs import JobPhase, JobState, Outcome
@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 
 
 def store_result(
-    job: JobContext, results: NumberedTable[Any], make: Callable[[int], Result], warnings: Iterable[str] = ()
+    job: JobContext, results: NumberedTable[Any], make: Callable[[int], Result], warnings: Iterable[Warned] = ()
 ) -> int:
     """Stores the result that `make` makes for its number, in one transaction, and returns the number.
 

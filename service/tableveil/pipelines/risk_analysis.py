@@ -12,7 +12,7 @@ from sqlglot import exp
 from tableveil.backend import WarehouseSession, table
 from tableveil.control import Control
 from tableveil.counting import CountedFrequencies, count_frequencies, weight_facts, write_frequencies
-from tableveil.errors import Fault, shortened
+from tableveil.errors import Fault, Warned, shortened
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.privacy import check_size, people_in
 from tableveil.pipelines.reached import reached, reached_by_release, saying_something
@@ -79,7 +79,7 @@ class _Result:
     classes: int
     measures: tuple[Measure, ...]
     compared: tuple[ComparedRisk, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[Warned, ...]
     population: int | None = None
     largest_subset: int = 0
     subsets: tuple[SubsetRisk, ...] = ()
@@ -115,7 +115,7 @@ def run_risk_analysis(job: JobContext, request: RiskRequest, policy_of: PolicyOf
     read_result = counted if isinstance(counted, _Result) else _of_records(job, request, shown.table, counted, columns)
     if request.release is not None and request.sensitive:
         of_values = tuple(reached_by_release(current_release(session, request.release), request.sensitive))
-    warnings = (*filter(None, (guess, _starred(starred))), *read_result.warnings)
+    warnings = (*guess, *_starred(starred), *read_result.warnings)
 
     def result(number: int) -> risk_analyses.RiskAnalysis:
         if read_result.write is not None:
@@ -143,11 +143,12 @@ def run_risk_analysis(job: JobContext, request: RiskRequest, policy_of: PolicyOf
     return store_result(job, RISK_ANALYSES, result, warnings)
 
 
-def _starred(rows: int) -> str:
+def _starred(rows: int) -> tuple[Warned, ...]:
     if not rows:
-        return ""
+        return ()
     are = "row is * in all of the columns: it" if rows == 1 else "rows are * in all of the columns: they"
-    return f"{rows:,} {are} say{'s' * (rows == 1)} nothing, as suppressed records do, and no figure here counts them."
+    does = f"say{'s' * (rows == 1)} nothing, as suppressed records do, and no figure here counts them."
+    return (Warned(f"{rows:,} {are} {does}", count_of=rows),)
 
 
 def _of_people(session: WarehouseSession, request: RiskRequest, analyzed: Analyzed) -> _Result:
@@ -253,36 +254,39 @@ def _of_each(frequencies: Frequencies, subsets: SubsetRisks) -> dict[str, NDArra
 
 def _warnings(
     request: RiskRequest, counted: CountedFrequencies, population: int | None, measured: _Measured
-) -> tuple[str, ...]:
-    warnings = []
+) -> tuple[Warned, ...]:
+    warnings = list[Warned]()
     rows = counted.population_records
     if rows is None:
-        warnings.append(
+        text = (
             "There are no rows of a population: the journalist's and the marketer's risks are the prosecutor's, which "
             "they cannot exceed. Name population.table to count them."
         )
+        warnings.append(Warned(text, field="population.table"))
     elif population != rows:
-        warnings.append(
+        text = (
             f"The population has {rows} rows, and is said to be {population} people: the journalist's risk is counted "
             "in the rows, uniqueness is estimated for the people."
         )
+        warnings.append(Warned(text, count_of=rows, field="population.size"))
     if measured.estimates is None:
-        warnings.append(
+        text = (
             "It is not known how many people the population has: its unique people are not estimated. Give "
             "population.size or population.sampling_fraction."
         )
+        warnings.append(Warned(text, field="population.size"))
     else:
         shares = measured.estimates.uniqueness
         missing = [_NAMES[name] for name, share in shares.items() if share is None and name in _NAMES]
         if missing:
             estimators = " and ".join(missing)
-            warnings.append(
-                f"For such a sample there is no estimate of the population's unique people by {estimators}."
-            )
+            text = f"For such a sample there is no estimate of the population's unique people by {estimators}."
+            warnings.append(Warned(text, field="population.size"))
     size, attributes = measured.subsets.size, len(counted.values)
     if size < attributes and request.largest_subset is None:
-        warnings.append(
+        text = (
             f"Subsets of more than {size} of the {attributes} columns were not looked at: records that are unique only "
             "with more of them are no special uniques here. Set largest_subset to look at more."
         )
+        warnings.append(Warned(text, field="largest_subset"))
     return tuple(warnings)

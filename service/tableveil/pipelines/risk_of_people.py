@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tableveil.backend import WarehouseSession
 from tableveil.counting import count_people, owned_classes
-from tableveil.errors import Fault, shortened
+from tableveil.errors import Fault, Warned, shortened
 from tableveil.pipelines.risk_measures import compared_of_people, people_measures
 from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.risk import people_risk
@@ -58,9 +58,10 @@ def of_people(
     return risk.records, risk.classes, tuple(people_measures(risk)), compared
 
 
-OF_RECORDS = (
+OF_RECORDS = Warned(
     "People have several records. The prosecutor's risk is the largest share that one person has of a record's class, "
     "and 1 / its people stands beside it. The journalist's and the marketer's risk, estimates of a population, subsets "
-    "of columns and special uniques take every record for another person: they are left out."
+    "of columns and special uniques take every record for another person: they are left out.",
+    field="person_column",
 )
 """The warning of an analysis of people with several records."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tableveil.backend import WarehouseSession
 from tableveil.drafting import guessed_quasi_identifiers
-from tableveil.errors import Fault, InvalidError, NotFoundError
+from tableveil.errors import Fault, InvalidError, NotFoundError, Warned
 from tableveil.pipelines.released_rows import PolicyOf, current_release, rows_of
 from tableveil.policy import TableReference
 from tableveil.requests.risk_analysis import RiskRequest
@@ -50,7 +50,7 @@ def resolve_subject(
     return shown, analyzed
 
 
-def with_guessed(session: WarehouseSession, request: RiskRequest) -> tuple[RiskRequest, str]:
+def with_guessed(session: WarehouseSession, request: RiskRequest) -> tuple[RiskRequest, tuple[Warned, ...]]:
     """The request with guessed quasi-identifiers and a warning about that, if it has no release and names none.
 
     A query is run for it, and its rows are kept.
@@ -59,11 +59,11 @@ def with_guessed(session: WarehouseSession, request: RiskRequest) -> tuple[RiskR
         InvalidError: nothing in the table looks like a quasi-identifier.
     """
     if request.release is not None or request.columns:
-        return request, ""
+        return request, ()
     source, _ = _source(session, request)
     if source is None:
         # The resolution of the request reports it.
-        return request, ""
+        return request, ()
     if source.query is not None:
         take_snapshot(session.embedded, source)
     subset = request.population.subset_column if request.population else ""
@@ -79,7 +79,7 @@ def with_guessed(session: WarehouseSession, request: RiskRequest) -> tuple[RiskR
         f"The quasi-identifiers are guessed by {by} of the columns. Only you know what an attacker knows: name them "
         "yourself as quasi_identifiers. `tableveil draft-policy` says why each was guessed."
     )
-    return replace(request, quasi_identifiers=tuple(names)), warning
+    return replace(request, quasi_identifiers=tuple(names)), (Warned(warning, field="quasi_identifiers"),)
 
 
 def _source(session: WarehouseSession, request: RiskRequest) -> tuple[Source | None, list[Fault]]:

@@ -17,7 +17,7 @@ from tableveil.classes import (
     without_release,
 )
 from tableveil.counting import open_counter, without_earlier
-from tableveil.errors import Fault, must_decide, note, shortened
+from tableveil.errors import Fault, Warned, must_decide, note, shortened
 from tableveil.lifecycle import named
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.privacy import choosing_models, facts_for, privacy_for
@@ -46,8 +46,12 @@ _KEPT = 0.25
 _LEAST_RECOGNIZED = 20
 """The agreement of fewer could be an accident."""
 
+_FIELD = "release.together_with"
 
-def account(job: JobContext, counted: Counted, problem: Problem, best: Candidate, plan: ReleasePlan) -> Iterator[str]:
+
+def account(
+    job: JobContext, counted: Counted, problem: Problem, best: Candidate, plan: ReleasePlan
+) -> Iterator[Warned]:
     """Warnings in whole sentences, for the owner; none if there are no earlier releases.
 
     Raises:
@@ -64,37 +68,48 @@ def account(job: JobContext, counted: Counted, problem: Problem, best: Candidate
         f"Judged together with {named(seen.releases)}: {seen.present:,} of {int(seen.records.sum()):,} "
         f"{counted_as} with a row there are in the source. Every joint class has at least k = {k} people. "
         f"{_unjudged(policy)} "
-        f"The promise is of these releases{which}."
+        f"The promise is of these releases{which}.",
+        int(seen.present) or None,
+        _FIELD,
     )
     for renewed in earlier.renewed:
         yield must_decide(
             f"People seem to have new keys: {renewed}. Joint classes promise nothing of them: "
-            "who knows them there may find them here."
+            "who knows them there may find them here.",
+            renewed.count_of,
+            policy.person_column or "",
         )
     yield from _other_values(job, counted, problem, seen)
     if earlier.met:
-        yield note(f"Joint classes also meet what the earlier policies ask for: {', '.join(earlier.met)}.")
+        yield note(
+            f"Joint classes also meet what the earlier policies ask for: {', '.join(earlier.met)}.", field=_FIELD
+        )
     if earlier.unjudged:
-        yield f"Nobody judged of joint classes what the earlier policies also ask for: {', '.join(earlier.unjudged)}."
+        others = ", ".join(earlier.unjudged)
+        yield Warned(f"Nobody judged of joint classes what the earlier policies also ask for: {others}.", field=_FIELD)
     rule = left_behind_rule(policy.privacy_models, facts_for(policy, counted.base, problem.counter), seen)
     combinations, people = rule.too_few(plan.classes.selected(plan.kept))
     if combinations:
         fewer = f"fewer than k = {k}" if rule.share == 1 else f"fewer than k = {k}, or by more than their share"
         yield must_decide(
             f"Left behind are {people:,} people, in {combinations:,} combinations of earlier classes, "
-            f"by {fewer}: fewer than k people could be each of their earlier rows."
+            f"by {fewer}: fewer than k people could be each of their earlier rows.",
+            people,
+            "release.left_behind",
         )
     gone = _told_apart(seen, k)
     if gone:
         yield must_decide(
-            f"The earlier releases alone tell {gone:,} people apart, fewer than k = {k} of a combination of classes."
+            f"The earlier releases alone tell {gone:,} people apart, fewer than k = {k} of a combination of classes.",
+            gone,
+            _FIELD,
         )
     yield from _costs(job, counted, problem, best)
 
 
 def _other_values(
     job: JobContext, counted: Counted, problem: Problem, earlier_classes: EarlierClasses
-) -> Iterator[str]:
+) -> Iterator[Warned]:
     """Warns of releases whose recognized people mostly have other values now: they may be other people.
 
     Row numbers that start anew each month recognize everybody. People of one earlier class were alike in every column
@@ -124,11 +139,12 @@ def _other_values(
         if max(alike, default=1) < _KEPT
     ]
     if strange:
-        identifier = shortened(counted.policy.record_column or counted.policy.person_column or "")
+        identifier = counted.policy.record_column or counted.policy.person_column or ""
         yield must_decide(
-            f"People or records recognized in {named(strange)} by {identifier} mostly have other values now: "
-            "those of one earlier class are hardly more alike than any others. If it numbers rows, equal numbers are "
-            "different people, and joint classes promise nothing: name a column that stays the same."
+            f"People or records recognized in {named(strange)} by {shortened(identifier)} mostly have other values "
+            "now: those of one earlier class are hardly more alike than any others. If it numbers rows, equal numbers "
+            "are different people, and joint classes promise nothing: name a column that stays the same.",
+            field=identifier,
         )
 
 
@@ -147,7 +163,7 @@ def _told_apart(earlier_classes: EarlierClasses, k: int) -> int:
     return len(np.unique(owners.people[people[owners.combinations] < k]))
 
 
-def _costs(job: JobContext, counted: Counted, problem: Problem, best: Candidate) -> Iterator[str]:
+def _costs(job: JobContext, counted: Counted, problem: Problem, best: Candidate) -> Iterator[Warned]:
     """The score and the suppression beside those of the release alone, and of one that only reports."""
     policy, base = counted.policy, counted.base
     alone = without_earlier(job.session, base)
@@ -176,11 +192,10 @@ def _costs(job: JobContext, counted: Counted, problem: Problem, best: Candidate)
         f"{other.score:.4g} {name} ({other.suppressed:,} suppressed)" for name, other in others if other is not None
     ]
     cost = f"It costs a score of {best.score:.4g} ({best.suppressed:,} of {problem.counter.records:,} suppressed)"
-    yield note(
-        f"{cost}, instead of {', or '.join(costs_shown)}."
-        if costs_shown
-        else f"{cost}; that of the release alone took too long."
+    beside = (
+        f", instead of {', or '.join(costs_shown)}." if costs_shown else "; that of the release alone took too long."
     )
+    yield note(f"{cost}{beside}", best.suppressed or None, _FIELD)
 
 
 def _searched(job: JobContext, policy: Policy, problem: Problem) -> Candidate | None:

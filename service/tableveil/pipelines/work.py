@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from tableveil.backend import WarehouseSession, scoped
-from tableveil.errors import Fault, InvalidError
+from tableveil.errors import Fault, InvalidError, Warned
 from tableveil.hierarchy import SafeHarborZip, TableLevels
 from tableveil.loading import check_bound
 from tableveil.pipelines.job import JobContext
@@ -49,7 +49,7 @@ class Work:
     population: Population | None = None
     source_query: str = ""
     other_tables: tuple[TableReference, ...] = ()
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Warned, ...] = ()
     catalog: str = ""
     warehouse: str = ""
 

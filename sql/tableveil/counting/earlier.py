@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from tableveil.backend import column, left_join, number, table
 from tableveil.classes import EarlierClasses
+from tableveil.errors import Warned
 from tableveil.policy import PrivacyModel
 
 EARLIER = "earlier_people"
@@ -27,7 +28,7 @@ class Earlier:
     inherited: tuple[PrivacyModel, ...] = ()
     met: tuple[str, ...] = ()
     unjudged: tuple[str, ...] = ()
-    renewed: tuple[str, ...] = ()
+    renewed: tuple[Warned, ...] = ()
 
     def joined(self, query: exp.Select, of: str, as_: str) -> tuple[exp.Select, exp.Expr]:
         """Joins the query to the people under the alias `as_`; returns it and the code of each row's combination."""

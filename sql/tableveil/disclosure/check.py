@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tableveil.backend import WarehouseSession
 from tableveil.disclosure.exposure import Determined, ExposureFindings, exposed
-from tableveil.errors import Fault, InvalidError, Rank, Warned, listed, must_decide, note, shortened
+from tableveil.errors import Fault, InvalidError, Rank, Warned, listed, must_decide, note, shortened, sole
 from tableveil.policy import AttributePolicy, ReleaseContext, Role
 from tableveil.privacy.accepted import accepted_by
 from tableveil.privacy.exposure.found import Exposure
@@ -30,7 +30,7 @@ class Measured:
     """The findings on released columns for the owner: exposures, and warnings."""
 
     exposures: tuple[Exposure, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[Warned, ...]
 
     @property
     def nearly_names(self) -> frozenset[str]:
@@ -179,7 +179,7 @@ def _found(plan: ReleasePlan, exposure: ExposureFindings) -> Iterator[Warned]:
     elif counts and (most := counts[-1]).columns:
         knows = shortened(most.columns[0]) if len(most.columns) == 1 else "released values"
         told = f"finds {most.found:,} of {most.total:,} {unit} by their labels"
-        yield note(f"Somebody who knows a person's {knows} {told}.", most.found)
+        yield note(f"Somebody who knows a person's {knows} {told}.", most.found, sole(most.columns))
 
 
 def _also(others: Sequence[Exposure]) -> str:

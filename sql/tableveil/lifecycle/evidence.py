@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tableveil.errors import by_rank
+from tableveil.errors import Warned, by_rank
 from tableveil.policy import Policy, PrivacyModel
 from tableveil.privacy.exposure.found import Exposure
 from tableveil.privacy.guarantees import Guarantee
@@ -63,8 +63,8 @@ class Evidence:
     def with_more(
         self,
         *,
-        first: Sequence[str] = (),
-        warnings: Sequence[str] = (),
+        first: Sequence[Warned] = (),
+        warnings: Sequence[Warned] = (),
         guarantees: Sequence[Guarantee] = (),
         joint: Sequence[JointText] = (),
         exposures: Sequence[Exposure] = (),

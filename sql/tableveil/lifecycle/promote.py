@@ -27,9 +27,10 @@ from tableveil.state.releases import RELEASES, Release, ReleaseState
 from tableveil.state.trials import TRIALS
 
 _AGAIN = "Submit it again: jobs of the same policy are made of the rows and releases of today."
-_WAITS = (
+_WAITS = note(
     "By the rule of its schema, it waits for approval: a reason does not suffice for its joint classes. Only readers "
-    "of all the releases are told the figures."
+    "of all the releases are told the figures.",
+    field="repeat_reason",
 )
 
 
@@ -135,7 +136,7 @@ class _Admission:
             needs_approval=waits,
             repeat_reason=asked.policy.repeat_reason,
             policy=asked.document,
-            warnings=by_rank((*joint.warnings, *map(note, by_rule), *trial.warnings)),
+            warnings=by_rank((*joint.warnings, *by_rule, *trial.warnings)),
             guarantees=(*trial.guarantees, *joint.guarantees),
             joint=joint.joint,
             trial=replace(trial.trial, promoted_at=now()),

@@ -13,7 +13,7 @@ from tableveil.backend import Database, WarehouseSession, table
 from tableveil.control import Stopped
 from tableveil.disclosure.check import Measured, check_exposure
 from tableveil.disclosure.single_valued import single_valued
-from tableveil.errors import InternalError, TableveilError, note
+from tableveil.errors import InternalError, TableveilError, Warned, note
 from tableveil.lifecycle.entry import end_job, release_of
 from tableveil.lifecycle.evidence import Evidence
 from tableveil.lifecycle.gates import check_current, check_unchanged
@@ -105,7 +105,8 @@ def publish(
             return _publish(database, session, planned, terms, safely=True)
         waits = note(
             "By the rule of its schema, it waits for approval: a reason does not suffice for its joint classes, nor a "
-            "statement that people are others. Only readers of all the releases are told the figures."
+            "statement that people are others. Only readers of all the releases are told the figures.",
+            field="repeat_reason",
         )
         planned = replace(planned, evidence=evidence.with_more(first=(waits,)))
         terms = replace(terms, needs_approval=True)
@@ -323,7 +324,9 @@ def _foreseen(session: WarehouseSession, planned: _Planned) -> Release:
         dictionary.column.name: len(np.unique(labels))
         for dictionary, labels in zip(plan.dictionaries, classes.labels, strict=True)
     }
-    unwritten = note("No row was written or verified in the warehouse: the figures are those of the search.")
+    unwritten = note(
+        "No row was written or verified in the warehouse: the figures are those of the search.", field="source"
+    )
     write.collect_spreads(session, plan)
     single = single_valued(session, plan, public(plan, plan.policy.release.name), measured.nearly_names)
     more = (*measured.warnings, *single, *lost_groups(session, plan), unwritten)
@@ -376,14 +379,16 @@ def _written(
     return release_of(session, plan, evidence, number, objects, made.risk, made.distinct), made.sizes, joint.safe
 
 
-def _matching(matches: MatchedEstimates | None, target: ReleaseTarget) -> Iterator[str]:
+def _matching(matches: MatchedEstimates | None, target: ReleaseTarget) -> Iterator[Warned]:
     """The note of how often a person's match in the estimated table is right, if anybody has one."""
     if matches is not None and matches.number:
         # Whole percents would hide a difference between two small shares.
         right, by_class = (f"{100 * share:.3g} %" for share in (matches.right, matches.by_class))
         yield note(
             f"A person's match in {target.estimated_name} is right in {right} of {matches.number:,} cases in which one "
-            f"row has the person's values; a row of the class by chance, in {by_class}."
+            f"row has the person's values; a row of the class by chance, in {by_class}.",
+            matches.number,
+            "release.estimates",
         )
 
 

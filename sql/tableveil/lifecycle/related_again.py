@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from sqlglot import exp
 
 from tableveil.backend import Session, WarehouseSession, column, identifier, render, table
-from tableveil.errors import InvalidError, depending_on, must_decide
+from tableveil.errors import InvalidError, Warned, depending_on, must_decide
 from tableveil.policy import AttributePolicy, IfExists, Policy, Role
 from tableveil.policy.reason import says_something
 from tableveil.state.releases import RELEASES, Release, ever_public
@@ -70,7 +70,7 @@ def relinked(session: Session, rows: exp.Table, earlier: Policy, new: Policy) ->
     return alike, keys
 
 
-def told(alike: int, keys: int, release: int) -> str | None:
+def told(alike: int, keys: int, release: int) -> Warned | None:
     """The warning of the account, if a key can be re-linked."""
     if not alike:
         return None

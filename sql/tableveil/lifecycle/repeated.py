@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tableveil.backend import WarehouseSession, column, table
-from tableveil.errors import must_decide, shortened
+from tableveil.errors import Warned, must_decide, shortened, sole
 from tableveil.lifecycle.joined import MOST_COLUMNS, Joined, Shown, join_columns, joined, renamed, stage_rows
 from tableveil.lifecycle.ledger import named, repeated_releases
 from tableveil.lifecycle.related_again import relinked, stage_keys, told
@@ -89,7 +89,7 @@ class JointFindings:
     """
 
     guarantees: tuple[Guarantee, ...] = ()
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Warned, ...] = ()
     safe: bool = True
     joint: tuple[JointText, ...] = ()
 
@@ -175,10 +175,11 @@ def _by_labels(
     unsure = [release for release in releases if release not in comparable]
     if unsure:
         whose = "this release" if number not in with_classes else "one of them, or knows nobody of it again"
-        warning = (
+        warning = must_decide(
             f"Joint classes with {named(unsure)} are not defined: the ledger has no class of each person in {whose}. "
             f"Nobody counted whom readers of both tell apart, which can be everybody: "
-            f"docs/explanations/together.md says of which releases it can be counted."
+            f"docs/explanations/together.md says of which releases it can be counted.",
+            field="repeat_reason",
         )
         yield _found(unsure, Guarantee(f"{JOINT_K} ({named(unsure)})", "", "k", None, None), warning, safe=False)
     if comparable:
@@ -192,9 +193,11 @@ def _of_classes(session: WarehouseSession, releases: Sequence[int], number: int,
     parts += [f"{left:,} people have no row in this release, and fewer than k = {k} share their classes"] * (left > 0)
     if not parts:
         return _found(releases, guarantee)
-    warning = (
+    warning = must_decide(
         f"Together with {named(releases)}, this release tells people apart who cannot be by one "
-        f"alone: {'; '.join(parts)}. The reason for it protects nobody."
+        f"alone: {'; '.join(parts)}. The reason for it protects nobody.",
+        joint or left,
+        "repeat_reason",
     )
     return _found(releases, guarantee, warning, safe=False)
 
@@ -202,13 +205,12 @@ def _of_classes(session: WarehouseSession, releases: Sequence[int], number: int,
 def _by_columns(session: WarehouseSession, new: Shown, repeated: Repeated, k: int) -> Iterator[JointFindings]:
     if repeated.unjoined:
         why = f"their rows are elsewhere, or too many to collect, or those of {MOST_JOINED} later releases were joined"
-        warning = (
+        warning = must_decide(
             f"Nobody joined the rows with those of {named(repeated.unjoined)}: {why}. Whom columns tell apart there "
-            "is not known."
+            "is not known.",
+            field="repeat_reason",
         )
-        yield JointFindings(
-            warnings=(must_decide(warning),), safe=False, joint=(JointText(warning, repeated.unjoined),)
-        )
+        yield JointFindings(warnings=(warning,), safe=False, joint=(JointText(warning, repeated.unjoined),))
     for earlier in repeated.staged:
         names = _aligned(session, new, earlier)
         joint = joined(session.embedded, _staged(earlier.release), _NEW, names, k) if names else None
@@ -260,18 +262,20 @@ def _of_join(release: int, found: Joined, k: int) -> JointFindings:
     )
     if not found.below:
         return _found([release], guarantee)
-    warning = (
+    warning = must_decide(
         f"By {names}, the rows join those of releases/{release}: this tells the class of {found.rows:,} rows there, of "
-        f"which {found.below:,} are in joint classes of fewer than k = {k} rows, the smallest of {found.smallest:,}."
+        f"which {found.below:,} are in joint classes of fewer than k = {k} rows, the smallest of {found.smallest:,}.",
+        found.rows,
+        sole(found.columns),
     )
     return _found([release], guarantee, warning, safe=False)
 
 
 def _found(
-    releases: Sequence[int], guarantee: Guarantee, warning: str | None = None, *, safe: bool = True
+    releases: Sequence[int], guarantee: Guarantee, warning: Warned | None = None, *, safe: bool = True
 ) -> JointFindings:
     """The findings on some releases, which only readers of all of them are told."""
-    warnings = () if warning is None else (must_decide(warning),)
+    warnings = () if warning is None else (warning,)
     joint = tuple(JointText(text, tuple(releases)) for text in (guarantee.model, *warnings))
     return JointFindings((guarantee,), warnings, safe, joint)
 

@@ -15,7 +15,7 @@ from tableveil.counting import Earlier
 from tableveil.counting.earlier import EARLIER
 from tableveil.dictionary import PeopleDictionary
 from tableveil.disclosure.new_keys import new_keys
-from tableveil.errors import InvalidError, NotFoundError, shortened
+from tableveil.errors import InvalidError, NotFoundError, Warned, shortened
 from tableveil.lifecycle.ledger import named
 from tableveil.policy import LeftBehind, Policy
 from tableveil.privacy import sets_of_readers
@@ -96,7 +96,7 @@ def find_earlier(
 
 def find_new_keys(
     session: WarehouseSession, policy: Policy, sketch: Sketch | None, together_with: Sequence[int]
-) -> tuple[str, ...]:
+) -> tuple[Warned, ...]:
     """Says of which releases people seem to be in the source under keys that the releases do not know.
 
     Nothing is known of releases of which the ledger keeps no rows.
@@ -109,7 +109,7 @@ def find_new_keys(
         return ()
     earlier = rows_like(session.ledger, mine, together_with).items()
     evidence = {release: found for release, theirs in earlier if (found := new_keys(theirs, mine)) is not None}
-    renewed = tuple(found.told(named([release])) for release, found in evidence.items())
+    renewed = tuple(Warned(found.told(named([release])), count_of=found.rows) for release, found in evidence.items())
     if renewed and policy.release.left_behind is LeftBehind.REQUIRE:
         others = {*together_with} - evidence.keys()
         hint = "If they are the same people, load them under the keys that they had there. "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tableveil.backend import Ledger, WarehouseSession, folded
-from tableveil.errors import ConflictError, InvalidError, note, shortened
+from tableveil.errors import ConflictError, InvalidError, Warned, note, shortened
 from tableveil.policy import Policy, TableReference
 from tableveil.source import Source
 from tableveil.state.loads import LOADS, Load, LoadMode
@@ -46,7 +46,7 @@ def check_bound(session: WarehouseSession, policy: Policy, source: Source) -> No
             _refuse(field, load, changed, hint)
 
 
-def unbound_note(session: WarehouseSession, policy: Policy, source: Source) -> tuple[str, ...]:
+def unbound_note(session: WarehouseSession, policy: Policy, source: Source) -> tuple[Warned, ...]:
     """A note on the tables that no load binds, if others are bound, or nobody is there to look."""
     if session.warehouse or not (policy.bound_loads or policy.release.guards.hold_undecided):
         return ()
@@ -55,7 +55,8 @@ def unbound_note(session: WarehouseSession, policy: Policy, source: Source) -> t
     if not (names := [_shown(one) for one in source.tables if one not in bound]):
         return ()
     which = " or ".join(names)
-    return (note(f"No load binds {which}: rows of another load may be released. --source-load LOAD binds a table."),)
+    text = f"No load binds {which}: rows of another load may be released. --source-load LOAD binds a table."
+    return (note(text, field="source.load"),)
 
 
 def _shown(read: TableReference) -> str:

@@ -24,7 +24,7 @@ from tableveil.backend import (
 )
 from tableveil.dictionary import Dictionary, value_texts
 from tableveil.dictionary.meanings import ambiguous_levels
-from tableveil.errors import Fault, InvalidError, note, shortened
+from tableveil.errors import Fault, InvalidError, Warned, note, shortened, sole
 from tableveil.game import SUPPRESSED, Combinations
 from tableveil.lattice import Lattice, Transformation
 from tableveil.policy import Policy
@@ -217,18 +217,16 @@ def check_one_meaning(session: Session, policy: Policy, dictionaries: Sequence[D
 # --- warnings for people ---------------------------------------------------------------------------------------------
 
 
-def mixed_levels(plan: ReleasePlan) -> tuple[str, ...]:
+def mixed_levels(plan: ReleasePlan) -> tuple[Warned, ...]:
     """The warning that categories overlap, if levels are mixed."""
-    mixed = [
-        f"{shortened(released.name)} (levels {', '.join(map(str, released.levels))})"
-        for released in plan.generalized()
-        if released.mixed
-    ]
-    if not mixed:
+    columns = [released for released in plan.generalized() if released.mixed]
+    if not columns:
         return ()
+    mixed = [f"{shortened(released.name)} (levels {', '.join(map(str, released.levels))})" for released in columns]
     return (
         note(
             f"Levels are mixed: {'; '.join(mixed)}. Labels of these columns overlap, such as 34 beside 30-39: a count "
-            "by one label does not find all people for whom it is true, and a record's level depends on its values."
+            "by one label does not find all people for whom it is true, and a record's level depends on its values.",
+            field=sole(released.name for released in columns),
         ),
     )

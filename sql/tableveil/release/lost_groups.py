@@ -20,7 +20,7 @@ from sqlglot import exp
 from tableveil.aggregation.aggregates import CommonLabels, MemberValues
 from tableveil.backend import WarehouseSession, alias, cast, column, number, row_hash, table, text, united
 from tableveil.counting.base import joined_code
-from tableveil.errors import Warned, must_decide, note, shortened
+from tableveil.errors import Warned, must_decide, note, shortened, sole
 from tableveil.hierarchy import AttributeLevels
 from tableveil.release.by_combination import ByCombination
 from tableveil.release.by_value import ByValue
@@ -134,11 +134,13 @@ def _warning(plan: ReleasePlan, name: str, group: _Group) -> Warned:
 
 def _not_looked_at(plan: ReleasePlan) -> Iterator[Warned]:
     """The note on columns of a warehouse of which the plan has no values, if records are suppressed."""
-    names = [shortened(one.name) for one in _leaving_values(plan)]
+    names = [one.name for one in _leaving_values(plan)]
     if names and plan.suppressed_records:
         yield note(
             f"Nobody looked whether the {plan.suppressed_records:,} suppressed records are most of a group of "
-            f"{', '.join(names)}: the rows are in a warehouse."
+            f"{', '.join(map(shortened, names))}: the rows are in a warehouse.",
+            plan.suppressed_records,
+            sole(names),
         )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tableveil.backend import WarehouseSession, alias, cast, column, number, row_hash, text, try_cast
-from tableveil.errors import Fault, shortened
+from tableveil.errors import Fault, Warned, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import AttributePolicy, NullHandling, Policy, Role
 from tableveil.policy.validate_people import check_repeating
@@ -43,7 +43,7 @@ class SourceFacts:
     records: int
     faults: tuple[Fault, ...]
     people: int | None = None
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Warned, ...] = ()
 
 
 def check_facts(

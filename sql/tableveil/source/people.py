@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from tableveil.backend import WarehouseSession, alias, column, conjunction, number, row_hash
 from tableveil.drafting import agreement
-from tableveil.errors import Fault, must_decide, note, shortened
+from tableveil.errors import Fault, Warned, must_decide, note, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import AttributePolicy, Policy, Role
 from tableveil.source.model import Source
@@ -24,9 +24,9 @@ NEARLY_CONSTANT = 0.1
 
 def check_rows_are_people(
     session: WarehouseSession, source: Source, policy: Policy, records: int, estimated: Mapping[str, int]
-) -> tuple[list[Fault], list[str]]:
+) -> tuple[list[Fault], list[Warned]]:
     """Faults and warnings of columns that number people of whom some have several rows, against the policy's word."""
-    faults, warnings = [], list[str]()
+    faults, warnings = [], list[Warned]()
     decide = [a.column for a in policy.attributes if a.role is Role.QUASI_IDENTIFIER]
     acknowledged = {a.column for a in policy.attributes if a.acknowledged}
     for one in columns_numbering_people(session, source, records, decide, estimated):
@@ -68,9 +68,9 @@ def check_rows_are_people(
 
 def check_links(
     session: WarehouseSession, source: Source, policy: Policy, people: int
-) -> tuple[list[Fault], list[str]]:
+) -> tuple[list[Fault], list[Warned]]:
     """Faults and warnings of released values that occur more than once, but in rows of fewer than k people."""
-    faults, warnings, k = [], [], policy.k or 2
+    faults, warnings, k = list[Fault](), list[Warned](), policy.k or 2
     if people < k:
         # No class is released. Every value would be of too few people, which says nothing of the column.
         return [], []
@@ -89,9 +89,8 @@ def check_links(
                 )
             )
         elif linked:
-            warnings.append(
-                f"{shortened(attribute.column)} has {actual}: what is promised of one row is not of several."
-            )
+            text = f"{shortened(attribute.column)} has {actual}: what is promised of one row is not of several."
+            warnings.append(Warned(text, count_of=linked, field=attribute.column))
     return faults, warnings
 
 
@@ -118,7 +117,7 @@ def _linked(session: WarehouseSession, source: Source, person: str, attribute: A
     return linked
 
 
-def varying(session: WarehouseSession, source: Source, policy: Policy) -> Iterator[str]:
+def varying(session: WarehouseSession, source: Source, policy: Policy) -> Iterator[Warned]:
     """Warnings of quasi-identifiers that are the same in all rows of nearly everybody, but not of all."""
     names = [a.column for a in policy.attributes if a.role is Role.QUASI_IDENTIFIER]
     ends = [
@@ -136,13 +135,15 @@ def varying(session: WarehouseSession, source: Source, policy: Policy) -> Iterat
     people, *row = session.row(exp.select(exp.Count(this=exp.Star()), *vary).from_(repeated.subquery("several")))
     for name, differing in zip(names, row, strict=True):
         if 0 < differing <= NEARLY_CONSTANT * people:
-            yield (
+            yield Warned(
                 f"{shortened(name)} differs between the rows of {differing:,} of {people:,} people with several, "
-                "and is the same for the others: if it cannot change, some of these rows are wrong."
+                "and is the same for the others: if it cannot change, some of these rows are wrong.",
+                count_of=differing,
+                field=name,
             )
 
 
-def set_aside(session: WarehouseSession, source: Source, person: str) -> Iterator[str]:
+def set_aside(session: WarehouseSession, source: Source, person: str) -> Iterator[Warned]:
     """A warning of people of whose records some are set aside because of NULLs; the source is without these."""
     counts = [alias(column(person), "person"), alias(exp.Count(this=exp.Star()), "n")]
     kept = exp.select(*counts).from_(source.table()).group_by(number(1))
@@ -155,21 +156,23 @@ def set_aside(session: WarehouseSession, source: Source, person: str) -> Iterato
     if of_all or of_some:
         parts = [f"all records of {_people(of_all)}"] * (of_all > 0)
         parts += [f"some records of {_people(of_some)}"] * (of_some > 0)
-        yield note(f"Records set aside because of NULLs are {', and '.join(parts)}.")
+        yield note(f"Records set aside because of NULLs are {', and '.join(parts)}.", of_all + of_some, person)
 
 
 def _people(number_of: int) -> str:
     return "1 person" if number_of == 1 else f"{number_of:,} people"
 
 
-def respelled(session: WarehouseSession, source: Source, person: str, people: int) -> Iterator[str]:
+def respelled(session: WarehouseSession, source: Source, person: str, people: int) -> Iterator[Warned]:
     """A warning of people who may be one person."""
     if source.column(person).kind is not ValueKind.TEXT:
         return
     values = exp.select(alias(column(person), "value")).from_(source.table())
     different, _ = count_spellings(session, values, source.column(person))
     if different < people:
-        yield (
+        yield Warned(
             f"{people - different:,} values of {shortened(person)} differ from others in case, spaces, characters that "
-            "do not show, or Unicode form only: each counts as another person."
+            "do not show, or Unicode form only: each counts as another person.",
+            count_of=people - different,
+            field=person,
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tableveil.backend import Session, identifier, render
-from tableveil.errors import Fault, note, shortened
+from tableveil.errors import Fault, Warned, note, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.hierarchy.rules import Intervals, SuppressionOnly
 from tableveil.policy import (
@@ -91,11 +91,11 @@ class _Rows:
 
 def check_related_rows(
     session: Session, source: Source, events: Sequence[Source], policy: Policy, related: RelatedTables
-) -> tuple[list[Fault], list[str]]:
+) -> tuple[list[Fault], list[Warned]]:
     """All faults of the rows of people and of their `events`, and notes for the owner; neither has a value."""
     people = _people(source, policy)
     tables = [_events(event, rows) for event, rows in zip(related.events, events, strict=True)]
-    faults, notes = list[Fault](), list[str]()
+    faults, notes = list[Fault](), list[Warned]()
     for i, (event, rows) in enumerate(zip(related.events, tables, strict=True)):
         orphans = _orphans(session, people, rows)
         if orphans and event.orphans is Orphans.REFUSE:

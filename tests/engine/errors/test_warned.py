@@ -21,7 +21,7 @@ def test_texts_of_earlier_versions_are_read(text: str) -> None:
 
 
 def test_the_order_keeps_the_facts() -> None:
-    first, second, plain = must_decide("b", 3, "age"), note("a", 1), "c"
+    first, second, plain = must_decide("b", 3, "age"), note("a", 1), Warned("c")
     ordered = by_rank([second, plain, first, second])
     assert ordered == ("b", "c", "a")
     assert [(one.count_of, one.field) for one in ordered] == [(3, "age"), (None, ""), (1, "")]

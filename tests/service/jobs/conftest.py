@@ -23,7 +23,7 @@ from tests.migrated import opened, passing
 from tests.service.jobs.contexts import context
 from tests.service.jobs.managed import LABELLED, SECONDS, Gate, Open, create_patients, ended, open_with, submit
 from tests.tried import tried_here
-from tests.warned import of_nothing
+from tests.warned import of_nothing, unfilled
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -67,6 +67,7 @@ def run() -> Callable[..., Release]:
             found = RELEASES.find(other.ledger, release)
         assert found is not None
         assert of_nothing(found.warnings) == []
+        assert unfilled(found.warnings) == []
         return found
 
     return run_on
@@ -86,6 +87,7 @@ def tried(database: Database) -> Callable[..., DryRun]:
             found = DRY_RUNS.find(own.ledger, run_dry_run(context(own, database, number), policy))
         assert found is not None
         assert of_nothing(found.warnings) == []
+        assert unfilled(found.warnings) == []
         return found
 
     return dry_run

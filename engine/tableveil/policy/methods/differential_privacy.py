@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from tableveil.errors import Fault, nearest, shortened
+from tableveil.errors import Fault, Warned, nearest, shortened
 from tableveil.hierarchy.definition import (
     Combination,
     HierarchyDefinition,
@@ -56,11 +56,12 @@ class DifferentialPrivacy:
     people: int | None = None
 
 
-def weak_promise(options: DifferentialPrivacy) -> Iterator[str]:
+def weak_promise(options: DifferentialPrivacy) -> Iterator[Warned]:
     """The warning about a large epsilon."""
     if options.epsilon > LARGE_EPSILON:
         page = "docs/explanations/differential_privacy.md"
-        yield f"epsilon is {options.epsilon}: above {LARGE_EPSILON} the promise is weak ({page})."
+        text = f"epsilon is {options.epsilon}: above {LARGE_EPSILON} the promise is weak ({page})."
+        yield Warned(text, field="differential_privacy.epsilon")
 
 
 def lists_values(hierarchy: HierarchyDefinition | None) -> bool:

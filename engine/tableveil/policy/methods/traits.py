@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Generic, TypeVar
 
-from tableveil.errors import Fault
+from tableveil.errors import Fault, Warned
 from tableveil.policy.privacy import OF_EVENTS, PRIVACY_FIELDS, PrivacyModel
 from tableveil.policy.quality import FIELDS, QualityModel
 
@@ -81,7 +81,7 @@ class MethodTraits(Generic[Options]):
     field: str = ""
     kind: type[Options]
     check: Callable[[Policy, Options], Iterator[Fault]]
-    warns: Callable[[Options], Iterator[str]] = lambda options: iter(())
+    warns: Callable[[Options], Iterator[Warned]] = lambda options: iter(())
     recoded: Recoded = Recoded.BY_VALUE
     models: tuple[type[PrivacyModel], ...] = tuple(kind for kind in PRIVACY_FIELDS if kind not in OF_EVENTS)
     models_hint: str = ""

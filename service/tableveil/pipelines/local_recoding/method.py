@@ -8,7 +8,7 @@ from dataclasses import replace
 from tableveil.classes import ClassCounter, EquivalenceClasses
 from tableveil.control import Progress, Stopped
 from tableveil.counting import CombinationRows, combination_rows, open_counter
-from tableveil.errors import Fault, InfeasibleError, by_rank, note
+from tableveil.errors import Fault, InfeasibleError, Warned, by_rank, note
 from tableveil.lifecycle import Solution
 from tableveil.local_recoding import (
     LocalPartition,
@@ -20,7 +20,7 @@ from tableveil.local_recoding import (
     reuse,
     settle,
 )
-from tableveil.pipelines.advice import says_nothing
+from tableveil.pipelines.advice import is_empty, says_nothing
 from tableveil.pipelines.guarantees import classes_before
 from tableveil.pipelines.infeasible import Asked, Chosen, nothing_valid, refusing, values_unprotected
 from tableveil.pipelines.job import FoundPartition, JobContext
@@ -296,14 +296,16 @@ def _ended(job: JobContext, policy: Policy, local_partition: LocalPartition) -> 
 
 def _warnings(
     plan: ReleasePlan, own: ByCombination, problem: LocalProblem, local_partition: LocalPartition, ended: str
-) -> Iterator[str]:
+) -> Iterator[Warned]:
     if local_partition.gaining:
-        yield f"The classes still improved when the search was{ended.removeprefix(',')}: a longer one may lose less."
+        text = f"The classes still improved when the search was{ended.removeprefix(',')}: a longer one may lose less."
+        yield Warned(text, field="search.time_limit_seconds")
     yield from policy_warnings(plan.policy)
     yield from mixed_levels(plan)
     if plan.kept_records == 0:
-        yield f"All {plan.records:,} records are suppressed: the release is empty."
+        yield is_empty(plan.records)
     else:
         yield from map(says_nothing, erased_columns(plan, own))
     if problem.costs.surrogate is not None:
-        yield note(f"The quality_model is no sum over records: minimized was {problem.costs.surrogate}.")
+        text = f"The quality_model is no sum over records: minimized was {problem.costs.surrogate}."
+        yield note(text, field="quality_model")
