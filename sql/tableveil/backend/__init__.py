@@ -24,6 +24,8 @@ DuckDB 2.0 does the following, and the code around it answers so:
   own.
 - Spilled data is raw data and survives kill -9. It has one private directory, swept at start and stop.
 - `memory_limit` is per instance. Concurrent jobs share it by budgets, and the others wait.
+- It keeps some 200 bytes of each block that a join or an aggregate freed, until a queue has many thousands of them. The
+  memory of a server grows by some 20 MiB in its first 2,000 jobs for that, and by less and less.
 - Values can be equal and look different (-0.0, collations). They get one spelling, or their types are refused.
 - Sums of doubles differ from run to run with several threads. A source query sums them in an order, or as decimals.
 - `current_timestamp` in a macro is folded when it is bound. Built-in macros are looked into, others refused.
