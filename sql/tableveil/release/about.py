@@ -22,6 +22,7 @@ from tableveil.release.estimated_words import estimated_comments, estimated_word
 from tableveil.release.estimates import EstimatedColumn
 from tableveil.release.label_columns import CLASS_ID, LabelColumns
 from tableveil.release.plan import ReleasePlan
+from tableveil.release.related import RelatedRelease
 from tableveil.release.suppressed import told_suppressed
 from tableveil.state.jobs import now
 
@@ -137,9 +138,7 @@ def comment(
     for name, words in read_comments.items():
         kind = "VIEW" if place.kind is ReleaseKind.VIEW and name == place.name else "TABLE"
         comments.append(_comment(kind, table(name, place.schema, database), words))
-    for meaning in _meanings(plan):
-        of = _column(table(place.name, place.schema, database), meaning.column_name)
-        comments.append(_comment("COLUMN", of, meaning.description))
+    comments += _column_comments(plan.of_rows, place.name)
     for name in (place.estimated_name, *place.spread_names) if estimated else ():
         of_table = table(name, place.schema, database)
         comments += [
@@ -148,6 +147,28 @@ def comment(
             if (words := estimated_words(column))
         ]
     session.execute("; ".join(comments))
+
+
+def comment_events(session: Session, plan: ReleasePlan, related: RelatedRelease, known_as: ReleaseTarget) -> None:
+    """Comments on the tables of events and of known rows, and on the columns of the events."""
+    place, database = plan.policy.release, plan.source.reference.catalog
+    words = {place.known_rows_name: f"How many people of {known_as.name} few keys fit, by the rows that are known."}
+    comments = []
+    for events in related.events:
+        rows = known_as.event_name(events.name)
+        words[place.event_name(events.name)] = f"Anonymized events of the people in {known_as.name}, joined by the key."
+        if place.label_columns:
+            words[place.event_columns_name(events.name)] = f"The meaning of each column of {rows}."
+            words[place.event_labels_name(events.name)] = f"Every label of {rows}, with its bounds, rank and rows."
+        comments += _column_comments(events.plan, place.event_name(events.name))
+    comments += [_comment("TABLE", table(name, place.schema, database), text_) for name, text_ in words.items()]
+    session.execute("; ".join(comments))
+
+
+def _column_comments(plan: ReleasePlan, name: str) -> list[str]:
+    place, database = plan.policy.release, plan.source.reference.catalog
+    of_table = table(name, place.schema, database)
+    return [_comment("COLUMN", _column(of_table, each.column_name), each.description) for each in _meanings(plan)]
 
 
 def copy_comments(session: Session, copied: exp.Table, target: exp.Table, *, is_view: bool) -> None:

@@ -79,6 +79,8 @@ def write_objects(
         objects += explanations
     if plan.related is not None:
         objects += _write_events(session, plan, plan.related)
+        if target.label_columns and session.traits.comments:
+            about.comment_events(session.embedded, plan, plan.related, known_as or target)
     distinct = write.distinct_labels(session, plan, classes, labelled)
     return WrittenObjects(tuple(objects), sizes, risk, distinct, matches)
 

@@ -6,8 +6,10 @@ import itertools
 import math
 
 import numpy as np
+import pytest
 
 from tableveil.control import Control
+from tableveil.errors import CancelledError
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Lattice, Transformation
 from tableveil.repair.facts import Ints, RowFacts
@@ -152,3 +154,24 @@ def test_a_refused_repair_gives_way_to_the_next_one() -> None:
         refused[:] = [first.at]
         other = search_related(problem, None, lambda found: found.at not in refused, Control(), math.inf).best
         assert other is None or (other.key > first.key and other.at != first.at)
+
+
+def test_a_search_without_time_has_a_valid_repair_with_its_gap() -> None:
+    chance, found = np.random.default_rng(9), 0
+    for m in (1, 2):
+        for _ in range(10):
+            problem = _problem(chance, m)
+            outcome = search_related(problem, None, lambda found: True, Control(lambda: 1.0), 0.0)
+            if outcome.best is not None:
+                found += 1
+                assert outcome.best.suppressed <= problem.suppressible
+                assert sum(outcome.best.removed) <= problem.removable
+                assert outcome.lower_bound <= outcome.best.score
+    assert found > 3
+
+
+def test_a_cancelled_search_ends() -> None:
+    control = Control()
+    control.cancel()
+    with pytest.raises(CancelledError):
+        search_related(_problem(np.random.default_rng(9), 2), None, lambda found: True, control, math.inf)
