@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, number, row_number, table, united
+from tableveil.backend import Session, alias, cast, column, is_finite, number, row_number, table, united
 from tableveil.counting.base import joined_code
 from tableveil.dictionary import Dictionary
 from tableveil.hierarchy import ValueKind
@@ -158,7 +158,9 @@ def _days(event: EventTable, source: Source) -> tuple[str, ...]:
 
 
 def _day(name: str) -> exp.Expr:
-    return cast(column(name, "source"), "DATE")
+    """The day of a date; infinite ones are none."""
+    day = cast(column(name, "source"), "DATE")
+    return exp.Case(ifs=[exp.If(this=is_finite(day.copy()), true=day)])
 
 
 def _since(name: str, anchor: exp.Expr) -> exp.Expr:

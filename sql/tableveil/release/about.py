@@ -138,7 +138,7 @@ def comment(
     for name, words in read_comments.items():
         kind = "VIEW" if place.kind is ReleaseKind.VIEW and name == place.name else "TABLE"
         comments.append(_comment(kind, table(name, place.schema, database), words))
-    comments += _column_comments(plan.of_rows, place.name)
+    comments += _column_comments(plan.of_rows, table(place.name, place.schema, database))
     for name in (place.estimated_name, *place.spread_names) if estimated else ():
         of_table = table(name, place.schema, database)
         comments += [
@@ -160,14 +160,13 @@ def comment_events(session: Session, plan: ReleasePlan, related: RelatedRelease,
         if place.label_columns:
             words[place.event_columns_name(events.name)] = f"The meaning of each column of {rows}."
             words[place.event_labels_name(events.name)] = f"Every label of {rows}, with its bounds, rank and rows."
-        comments += _column_comments(events.plan, place.event_name(events.name))
+        of_rows = table(place.event_name(events.name), place.schema, database)
+        comments += _column_comments(events.plan, of_rows)
     comments += [_comment("TABLE", table(name, place.schema, database), text_) for name, text_ in words.items()]
     session.execute("; ".join(comments))
 
 
-def _column_comments(plan: ReleasePlan, name: str) -> list[str]:
-    place, database = plan.policy.release, plan.source.reference.catalog
-    of_table = table(name, place.schema, database)
+def _column_comments(plan: ReleasePlan, of_table: exp.Table) -> list[str]:
     return [_comment("COLUMN", _column(of_table, each.column_name), each.description) for each in _meanings(plan)]
 
 
