@@ -93,27 +93,27 @@ def policy_argument(function: Callable[..., None]) -> Callable[..., None]:
         fields: list[tuple[str, str]],
         **options: object,
     ) -> None:
-        stated_source = []
+        stated = []
         if release_name is not None:
-            stated_source.append(("release.name", json.dumps(release_name)))
+            stated.append(("release.name", json.dumps(release_name)))
         if source is not None:
             table = source_reference(source, None)
-            stated_source += [
+            stated += [
                 ("source_query", "null"),
                 ("source", json.dumps({"schema": table.schema, "table": table.table})),
             ]
         if source_loads:
             first, *others = source_loads
             # A server that knows of one load only refuses it beside a query.
-            stated_source += [("source.load", json.dumps(first)), ("source.loads", json.dumps(others))]
+            stated += [("source.load", json.dumps(first)), ("source.loads", json.dumps(others))]
         if fail_on is not None:
-            stated_source.append(("release.guards.hold_undecided", "true"))
+            stated.append(("release.guards.hold_undecided", "true"))
         if repeat_reason is not None:
-            stated_source.append(("repeat_reason", json.dumps(repeat_reason)))
+            stated.append(("repeat_reason", json.dumps(repeat_reason)))
         if other_people:
-            stated_source.append(
+            stated.append(
                 ("other_people", json.dumps([resource_name(RELEASES, name, "other_people") for name in other_people]))
             )
-        function(policy=PolicyFile(policy, (*stated_source, *fields)), **options)
+        function(policy=PolicyFile(policy, (*stated, *fields)), **options)
 
     return run

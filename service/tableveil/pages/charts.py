@@ -235,9 +235,9 @@ def _svg(title: str, description: str, text: str) -> Markup:
                 element.set(name, own.setdefault(value, f"{identity}-{len(own)}"))
             elif value.startswith("url(#"):
                 element.set(name, f"url(#{own.setdefault(value[5:-1], f'{identity}-{len(own)}')})")
-    for position, (name, read_text) in enumerate((("title", title), ("desc", description))):
+    for position, (name, words) in enumerate((("title", title), ("desc", description))):
         child = ElementTree.Element(name, id=f"{identity}-{name}")
-        child.text = wording.printable(read_text)
+        child.text = wording.printable(words)
         root.insert(position, child)
     root.set("xmlns", _SVG)
     root.set("role", "img")

@@ -80,17 +80,14 @@ def policy_work(
         InvalidError: it would look at rows that only a release with differential privacy may draw.
     """
     if policy.method.budgeted and kind is not JobKind.RELEASE:
-        definition, hint = (
-            f"a {kind.value.replace('_', ' ').lower()}",
-            "A look at the table is not covered by its budget.",
-        )
-        raise InvalidError.of("POLICY_INVALID", f"policy.{policy.method.field}", definition, "a release", hint)
+        asked, hint = kind.value.replace("_", " ").lower(), "A look at the table is not covered by its budget."
+        raise InvalidError.of("POLICY_INVALID", f"policy.{policy.method.field}", f"a {asked}", "a release", hint)
 
     def admit(session: WarehouseSession) -> TableReference:
-        source, _, faults = resolve_source(session, policy)
-        definition = fitting(source, [*faults, *check_known_classes(session.embedded, policy)])
-        check_bound(session, policy, definition)
-        return session.recorded(definition.reference)
+        resolved, _, faults = resolve_source(session, policy)
+        source = fitting(resolved, [*faults, *check_known_classes(session.embedded, policy)])
+        check_bound(session, policy, source)
+        return session.recorded(source.reference)
 
     events = () if policy.related is None else policy.related.events
     attributes = (*policy.attributes, *(attribute for event in events for attribute in event.attributes))

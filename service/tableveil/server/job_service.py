@@ -43,12 +43,12 @@ class JobService(job_service_pb2_grpc.JobServiceServicer):
         control = control_of(context)
         # A policy with all its hierarchies takes many times the memory of its message.
         with self._checks.taken():
-            completed_policy = completed(request.policy, self._privacies)
+            told = completed(request.policy, self._privacies)
             policy, faults = policy_from_proto(request.policy)
             checked = Checked()
             if policy is not None:
                 checked = self._jobs.check(policy, control, rows=not faults)
-        read_faults = map(completed_policy, (*faults, *checked.faults))
+        read_faults = map(told, (*faults, *checked.faults))
         return v1.CheckPolicyResponse(
             faults=map(fault_to_proto, read_faults),
             warnings=checked.warnings,

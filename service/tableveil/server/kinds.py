@@ -39,11 +39,11 @@ def submit(jobs: JobManager, privacies: Privacies, request: Any, control: Contro
         InvalidError: with all faults of the request.
     """
     submission = _BY_REQUEST[type(request)]
-    completed_policy = completed(request.policy, privacies) if submission.document == "policy" else None
+    told = completed(request.policy, privacies) if submission.document == "policy" else None
     try:
         return _submitted(submission, jobs, request, control)
     except InvalidError as error:
-        faults = error.faults if completed_policy is None else tuple(map(completed_policy, error.faults))
+        faults = error.faults if told is None else tuple(map(told, error.faults))
         if faults == error.faults:
             raise
         raise InvalidError.about(error.code, submission.refusal, faults) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache, reduce
 
+import sqlglot
 from sqlglot import exp
 
 from tableveil.backend.render import DIALECT
@@ -113,3 +114,45 @@ def left_join(query: exp.Select, joined: exp.Expr, on: exp.Expr) -> exp.Select:
 def drop(kind: str, target: exp.Table, if_exists: bool = False) -> exp.Drop:
     """`DROP kind [IF EXISTS] target`; `kind` is TABLE or VIEW."""
     return exp.Drop(tables=[target], kind=kind, exists=if_exists)
+
+
+Part = exp.Expr | Sequence[exp.Expr]
+"""A tree, or several in place of a list of columns, conditions or the like."""
+
+
+def sql(text: str, /, **parts: Part) -> exp.Select:
+    """The tree of a SELECT in DuckDB's SQL, with the parts in place of their `$names`.
+
+    All names in the text are quoted. A text never has the name of anything of a user's: that is a part. It is parsed at
+    first use. `$1` is the first value that is bound when the statement runs.
+    """
+    tree = expression(text, **parts)
+    assert isinstance(tree, exp.Select), "the text is a SELECT"
+    return tree
+
+
+def expression(text: str, /, **parts: Part) -> exp.Expr:
+    """The tree of any piece of DuckDB's SQL, as `sql` makes it."""
+    tree = _parsed(text).copy()
+    for hole in list(tree.find_all(exp.Placeholder)):
+        part = parameter(int(hole.name)) if hole.name.isdecimal() else parts[hole.name]
+        trees = [one.copy() for one in ([part] if isinstance(part, exp.Expr) else part)]
+        parent = hole.parent
+        place = parent if isinstance(parent, exp.Table | exp.Ordered) else hole
+        if isinstance(parent, exp.Table) and (name := parent.args.get("alias")):
+            trees[0].set("alias", name)
+        if isinstance(parent, exp.Binary | exp.Unary) and isinstance(trees[0], exp.Binary):
+            trees = [exp.Paren(this=one) for one in trees]
+        if place is tree:
+            (tree,) = trees
+        else:
+            place.replace(trees[0] if isinstance(part, exp.Expr) else trees)
+    return tree
+
+
+@cache
+def _parsed(text: str) -> exp.Expr:
+    tree = sqlglot.parse_one(text, dialect=DIALECT)
+    for name in tree.find_all(exp.Identifier):
+        name.set("quoted", True)
+    return tree

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, number
+from tableveil.backend import Session, alias, cast, column, number, sql
 from tableveil.counting.base import BaseHistogram
 from tableveil.game.combinations import Combinations
 
@@ -34,12 +34,9 @@ def merged(base: BaseHistogram) -> exp.Select:
 
 def missing_people(session: Session, base: BaseHistogram) -> tuple[int, int]:
     """How many combinations have more records in the source than people in the population, and the excess in all."""
-    missing = exp.Sub(this=column("n"), expression=column("population"))
-    total = exp.Coalesce(this=exp.Sum(this=missing), expressions=[number(0)])
-    query = (
-        exp.select(exp.Count(this=exp.Star()), cast(total, "BIGINT"))
-        .from_(merged(base).subquery("combinations"))
-        .where(exp.GT(this=column("n"), expression=column("population")))
+    query = sql(
+        "SELECT count(*), CAST(coalesce(sum(n - population), 0) AS BIGINT) FROM $combinations WHERE n > population",
+        combinations=merged(base).subquery("combinations"),
     )
     combinations, records = session.row(query)
     return combinations, records

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from sqlglot import exp
 
-from tableveil.backend import WarehouseSession, alias, cast, column, in_one_spelling, number
+from tableveil.backend import WarehouseSession, alias, column, in_one_spelling, number, sql
 from tableveil.hierarchy import ValueKind
 from tableveil.risk import OwnedClasses
 from tableveil.source import Analyzed, Column
@@ -16,12 +16,8 @@ from tableveil.source import Analyzed, Column
 def count_people(session: WarehouseSession, analyzed: Analyzed) -> tuple[int, int, int]:
     """The records, those without a person, and the different people."""
     person = column(_person(analyzed).name)
-    wanted = (
-        exp.Count(this=exp.Star()),
-        exp.CountIf(this=person.is_(exp.null())),
-        exp.Count(this=exp.Distinct(expressions=[person.copy()])),
-    )
-    records, without, people = session.row(exp.select(*wanted).from_(analyzed.source.table()))
+    counts = "SELECT count(*), count_if($person IS NULL), count(DISTINCT $person) FROM $source"
+    records, without, people = session.row(sql(counts, person=person, source=analyzed.source.table()))
     return records, without, people
 
 
@@ -29,19 +25,21 @@ def owned_classes(session: WarehouseSession, analyzed: Analyzed, columns: Sequen
     """The classes by some of the analyzed columns, in which NULL is a value; every record has a person."""
     names = [f"q{j}" for j in range(len(columns))]
     values = [alias(_value(source_column), name) for source_column, name in zip(columns, names, strict=True)]
-    owners = exp.select(*values, alias(exp.Count(this=exp.Star()), "n")).from_(analyzed.source.table())
-    owners = owners.group_by(*(number(j + 1) for j in range(len(columns))), column(_person(analyzed).name))
-    measured = {
-        "size": exp.Sum(this=column("n")),
-        "people": exp.Count(this=exp.Star()),
-        "most": exp.Max(this=column("n")),
-    }
-    classes = exp.select(*(alias(cast(each, "BIGINT"), name) for name, each in measured.items()))
-    classes = classes.from_(owners.subquery("owners")).group_by(*map(column, names))
-    kinds = exp.select(*map(column, measured), alias(exp.Count(this=exp.Star()), "classes"))
-    kinds = kinds.from_(classes.subquery("classes")).group_by(*map(column, measured))
-    source_column = session.arrays(kinds)
-    sizes, people, most, numbers = (source_column[name].astype(np.int64) for name in (*measured, "classes"))
+    source_column = session.arrays(
+        sql(
+            "SELECT size, people, most, count(*) AS classes FROM (SELECT CAST(sum(n) AS BIGINT) AS size, "
+            "CAST(count(*) AS BIGINT) AS people, CAST(max(n) AS BIGINT) AS most FROM (SELECT $values, count(*) AS n "
+            "FROM $source GROUP BY $places, $person) AS owners GROUP BY $names) AS classes GROUP BY size, people, most",
+            values=values,
+            source=analyzed.source.table(),
+            places=[number(j + 1) for j, _ in enumerate(columns)],
+            person=column(_person(analyzed).name),
+            names=[column(name) for name in names],
+        )
+    )
+    sizes, people, most, numbers = (
+        source_column[name].astype(np.int64) for name in ("size", "people", "most", "classes")
+    )
     return OwnedClasses(sizes, people, most, numbers)
 
 

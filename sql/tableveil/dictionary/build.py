@@ -23,7 +23,7 @@ from tableveil.backend import (
     identifier,
     in_one_spelling,
     number,
-    row_number,
+    sql,
     table,
     united,
 )
@@ -175,21 +175,17 @@ def _distinct_values(session: WarehouseSession, source: Source, name: str) -> ex
 
     Values that only the population has have 0 records.
     """
-    distinct = (
-        exp.select(alias(column(name), "value"), alias(exp.Count(this=exp.Star()), "records"))
-        .from_(source.table())
-        .group_by(column(name))
-    )
+    of_source = "SELECT $name AS value, count(*) AS records FROM $source GROUP BY $name"
+    distinct = sql(of_source, name=column(name), source=source.table())
     if source.population is not None:
-        others = exp.select(column(name), number(0)).distinct().from_(source.population.table())
-        both = exp.Union(this=distinct, expression=others, distinct=False)
-        records = alias(cast(exp.Sum(this=column("records")), "BIGINT"), "records")
-        distinct = exp.select(column("value"), records).from_(both.subquery("both_values")).group_by(column("value"))
-    order = [exp.Ordered(this=column("value"), nulls_first=False)]
-    code = cast(exp.Sub(this=row_number(order), expression=number(1)), "INTEGER")
-    return exp.select(
-        column("value"), alias(cast(column("value"), "VARCHAR"), "text"), alias(code, "code"), column("records")
-    ).from_(collected(session, "distinct_values", distinct))
+        others = sql("SELECT DISTINCT $name, 0 FROM $people", name=column(name), people=source.population.table())
+        both = united([distinct, others]).subquery("both_values")
+        distinct = sql("SELECT value, CAST(sum(records) AS BIGINT) AS records FROM $both GROUP BY value", both=both)
+    return sql(
+        "SELECT value, CAST(value AS VARCHAR) AS text, "
+        "CAST(row_number() OVER (ORDER BY value) - 1 AS INTEGER) AS code, records FROM $distinct",
+        distinct=collected(session, "distinct_values", distinct),
+    )
 
 
 def _check_covered(

@@ -14,8 +14,7 @@ from tableveil.backend import (
     column,
     in_one_spelling,
     left_join,
-    number,
-    row_number,
+    sql,
     table,
     text,
     try_cast,
@@ -61,17 +60,10 @@ def place_values(
     value: exp.Expr = column(source_column.name)
     if source_column.kind is ValueKind.FLOAT:
         value = in_one_spelling(value)
-    distinct = (
-        exp.select(alias(value, "value"), alias(exp.Count(this=exp.Star()), "n"))
-        .from_(source.table())
-        .group_by(number(1))
-    )
-    values = exp.select(column("value"), alias(cast(column("value"), "VARCHAR"), "text"), column("n")).from_(
-        collected(session, "distinct_values", distinct)
-    )
-    query = exp.select(column("value", "found"), column("text", "found"), column("n", "found")).from_(
-        values.subquery("found")
-    )
+    distinct = sql("SELECT $value AS value, count(*) AS n FROM $source GROUP BY 1", value=value, source=source.table())
+    values = "SELECT value, CAST(value AS VARCHAR) AS text, n FROM $distinct"
+    found = sql(values, distinct=collected(session, "distinct_values", distinct)).subquery("found")
+    query = sql("SELECT found.value, found.text, found.n FROM $found", found=found)
     if not order.values:
         query = query.select(alias(_place(source_column.kind, order.by), "place"))
         session.embedded.stage(name, query)
@@ -115,14 +107,13 @@ def check_distinct(session: Session, placed: str, attribute: AttributePolicy, fi
     """The fault of texts that are one number: they have no order, and are two values to every model."""
     if attribute.order.by is OrderBy.TYPE:
         return []
-    shared = (
-        exp.select(alias(exp.Count(this=exp.Star()), "texts"))
-        .from_(table(placed))
-        .where(column("place").is_(exp.null()).not_())
-        .group_by(column("place"))
-        .having(exp.GT(this=exp.Count(this=exp.Star()), expression=number(1)))
+    count = session.value(
+        sql(
+            "SELECT sum(texts) FROM (SELECT count(*) AS texts FROM $placed WHERE place IS NOT NULL GROUP BY place "
+            "HAVING count(*) > 1) AS shared",
+            placed=table(placed),
+        )
     )
-    count = session.value(exp.select(exp.Sum(this=column("texts"))).from_(shared.subquery("shared")))
     if not count:
         return []
     actual = f"{count} values of {shortened(attribute.column)} that are the same number of 64 bits as others"
@@ -132,10 +123,8 @@ def check_distinct(session: Session, placed: str, attribute: AttributePolicy, fi
 
 def write_codes(session: Session, table_name: str, placed: str) -> None:
     """A temporary table of the values with a place: `value`, `code` from 0 in their order, NULL last, and `n`."""
-    order = [exp.Ordered(this=column("place"), nulls_first=False)]
-    code = cast(exp.Sub(this=row_number(order), expression=number(1)), "INTEGER")
-    query = exp.select(column("value"), alias(code, "code"), column("n")).from_(table(placed))
-    session.stage(table_name, query)
+    query = "SELECT value, CAST(row_number() OVER (ORDER BY place) - 1 AS INTEGER) AS code, n FROM $placed"
+    session.stage(table_name, sql(query, placed=table(placed)))
 
 
 def levels_of(

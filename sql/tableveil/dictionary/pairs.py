@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from sqlglot import exp
 
-from tableveil.backend import WarehouseSession, alias, cast, collected, column, number, table
+from tableveil.backend import WarehouseSession, collected, column, sql, table
 from tableveil.classes import PersonValues, SensitiveColumn
 from tableveil.dictionary.people import PeopleDictionary
 from tableveil.dictionary.sensitive import SensitiveDictionary
@@ -34,28 +33,20 @@ def build_pairs(
 ) -> PairsDictionary:
     """The dictionary of the pairs in the source; `number_` distinguishes those of a job."""
     columns = (people.column, sensitive.column)
-    names = [alias(column(source_column.name), f"v{j}") for j, source_column in enumerate(columns)]
-    counted = exp.select(*names, alias(exp.Count(this=exp.Star()), "n")).from_(source.table())
-    counted = counted.group_by(number(1), number(2))
-    rows = "counted_pairs"
-    coded = [column("code", "p"), column("shared", "s")]
-    ranked = exp.Window(
-        this=exp.DenseRank(), order=exp.Order(expressions=[exp.Ordered(this=code.copy()) for code in coded])
+    counted = sql(
+        "SELECT $person AS v0, $value AS v1, count(*) AS n FROM $source GROUP BY 1, 2",
+        person=column(people.column.name),
+        value=column(sensitive.column.name),
+        source=source.table(),
     )
-    query = (
-        exp.select(
-            *(column(f"v{j}", rows) for j in range(len(columns))),
-            alias(cast(exp.Sub(this=ranked, expression=number(1)), "INTEGER"), "code"),
-            *(alias(code, name) for code, name in zip(coded, ("person", "value"), strict=True)),
-            column("n", rows),
-        )
-        .from_(collected(session, rows, counted))
-        .join(table(people.table_name, alias="p"), on=exp.EQ(this=column("v0", rows), expression=column("value", "p")))
-        .join(
-            table(sensitive.table_name, alias="v"),
-            on=exp.NullSafeEQ(this=column("v1", rows), expression=column("value", "v")),
-        )
-        .join(table("shared_codes", alias="s"), on=exp.EQ(this=column("code", "v"), expression=column("code", "s")))
+    query = sql(
+        "SELECT c.v0, c.v1, "
+        "CAST(dense_rank() OVER (ORDER BY p.code, s.shared) - 1 AS INTEGER) AS code, "
+        "p.code AS person, s.shared AS value, c.n FROM $counted AS c JOIN $people AS p ON c.v0 = p.value "
+        "JOIN $sensitive AS v ON c.v1 IS NOT DISTINCT FROM v.value JOIN shared_codes AS s ON v.code = s.code",
+        counted=collected(session, "counted_pairs", counted),
+        people=table(people.table_name),
+        sensitive=table(sensitive.table_name),
     )
     table_name = f"pairs_{number_}"
     shared = _shared(sensitive.values)
@@ -63,10 +54,12 @@ def build_pairs(
     with session.embedded.relation("shared_codes", shares):
         session.embedded.stage(table_name, query)
     session.lend(table_name)
-    total = alias(cast(exp.Sum(this=column("n")), "BIGINT"), "n")
-    keys = [column(name) for name in ("code", "person", "value")]
     source_column = session.embedded.arrays(
-        exp.select(*keys, total).from_(table(table_name)).group_by(*keys).order_by(column("code"))
+        sql(
+            "SELECT code, person, value, CAST(sum(n) AS BIGINT) AS n FROM $pairs GROUP BY code, person, value "
+            "ORDER BY code",
+            pairs=table(table_name),
+        )
     )
     persons, held = (source_column[name].astype(np.int64) for name in ("person", "value"))
     owned = PersonValues(persons, held, sensitive.values.elements)

@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from sqlglot import exp
 
-from tableveil.backend import WarehouseSession, alias, cast, collected, column, number, table
+from tableveil.backend import WarehouseSession, alias, collected, column, number, sql, table
 from tableveil.classes import SensitiveColumn
 from tableveil.source import Column, Source
 
@@ -33,17 +32,14 @@ def build_people(session: WarehouseSession, source: Source, person: str, *, orde
 
     `ordered` numbers them by their values: the same rows get the same numbers, wherever an order decides.
     """
-    records = exp.select(alias(column(person), "value"), alias(exp.Count(this=exp.Star()), "n"))
-    place = exp.Window(this=exp.RowNumber())
-    if ordered:
-        place.set("order", exp.Order(expressions=[exp.Ordered(this=column("value"))]))
-    code = exp.Sub(this=place, expression=number(1))
-    numbered = exp.select(column("value"), alias(cast(code, "INTEGER"), "code"), column("n"))
+    records = "SELECT $person AS value, count(*) AS n FROM $source GROUP BY 1"
+    counted = sql(records, person=column(person), source=source.table())
+    order = "ORDER BY value" if ordered else ""
+    numbered = f"SELECT value, CAST(row_number() OVER ({order}) - 1 AS INTEGER) AS code, n FROM $records"
     table_name = "people"
-    records = records.from_(source.table()).group_by(number(1))
-    session.embedded.stage(table_name, numbered.from_(collected(session, "counted_people", records)))
+    session.embedded.stage(table_name, sql(numbered, records=collected(session, "counted_people", counted)))
     session.lend(table_name)
-    arrays = session.embedded.arrays(exp.select(column("n")).from_(table(table_name)).order_by(column("code")))
+    arrays = session.embedded.arrays(sql("SELECT n FROM people ORDER BY code"))
     values = SensitiveColumn("", arrays["n"].astype(np.int64), protected=False, people=True)
     return PeopleDictionary(source.column(person), table_name, values)
 
@@ -68,21 +64,18 @@ def build_units(session: WarehouseSession, source: Source, name: str, person: st
     person are a unit; if every record is another person, they have the last code, and each of them is a unit.
     """
     names = [name, person] if person else [name]
-    counted = exp.select(*(alias(column(each), f"v{j}") for j, each in enumerate(names)))
-    counted = counted.select(alias(exp.Count(this=exp.Star()), "n")).from_(source.table())
-    counted = counted.group_by(*(number(j + 1) for j in range(len(names))))
-    keys: list[exp.Expr] = [column("v0")]
-    if person:
-        keys.append(exp.Case(ifs=[exp.If(this=column("v0").is_(exp.null()), true=column("v1"))]))
-    order = exp.Order(expressions=[exp.Ordered(this=key, nulls_first=False) for key in keys])
-    code = exp.Sub(this=exp.Window(this=exp.DenseRank(), order=order), expression=number(1))
-    query = exp.select("*", alias(cast(code, "INTEGER"), "code")).from_(collected(session, "counted_units", counted))
+    counted = sql(
+        "SELECT $names, count(*) AS n FROM $source GROUP BY $places",
+        names=[alias(column(each), f"v{j}") for j, each in enumerate(names)],
+        source=source.table(),
+        places=[number(j + 1) for j, _ in enumerate(names)],
+    )
+    order = "v0, CASE WHEN v0 IS NULL THEN v1 END" if person else "v0"
+    query = f"SELECT *, CAST(dense_rank() OVER (ORDER BY {order}) - 1 AS INTEGER) AS code FROM $counted"
     table_name = f"units_{number_}"
-    session.embedded.stage(table_name, query)
-    total = alias(cast(exp.Sum(this=column("n")), "BIGINT"), "n")
-    is_null = alias(exp.LogicalAnd(this=column("v0").is_(exp.null())), "is_null")
-    read = exp.select("code", total, is_null).from_(table(table_name)).group_by("code").order_by("code")
-    arrays = session.embedded.arrays(read)
+    session.embedded.stage(table_name, sql(query, counted=collected(session, "counted_units", counted)))
+    totals = "SELECT code, CAST(sum(n) AS BIGINT) AS n, bool_and(v0 IS NULL) AS is_null FROM $units GROUP BY code"
+    arrays = session.embedded.arrays(sql(f"{totals} ORDER BY code", units=table(table_name)))
     without = not person and len(arrays["n"]) and arrays["is_null"][-1]
     values = SensitiveColumn(
         "",

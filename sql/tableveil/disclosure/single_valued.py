@@ -6,16 +6,13 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from tableveil.backend import WarehouseSession, alias, column, row_hash, table
+from tableveil.backend import WarehouseSession, alias, column, row_hash, sql, table
 from tableveil.dictionary.elements import in_each_cell
 from tableveil.errors import Warned, must_decide, note, shortened
 from tableveil.policy import AttributePolicy
 from tableveil.release.plan import ReleasePlan
 from tableveil.release.write import spread_table
 from tableveil.source.spelling import has_spellings, spelling
-
-_ENDS = {"min": exp.Min, "max": exp.Max}
-"""Values are all alike if both ends are equal."""
 
 
 def single_valued(
@@ -43,15 +40,12 @@ def single_valued(
         of = plan.source.column(attribute.column)
         if has_spellings(session.embedded, kept.select(alias(value, "value")), of):
             value = spelling(value, of)
-        ends = [alias(end(this=row_hash(value.copy())), name) for name, end in _ENDS.items()]
         # Rows that were collected are counted by value.
-        rows_of = exp.Sum(this=column("n")) if session.traits.collects else exp.Count(this=exp.Star())
-        ends.append(alias(rows_of, "n"))
-        by_class = kept.select(*ends).group_by(*labels)
-        alike = exp.EQ(this=column("min"), expression=column("max"))
-        of_single = exp.Filter(this=exp.Sum(this=column("n")), expression=exp.Where(this=alike.copy()))
-        counts = (exp.CountIf(this=alike), exp.Count(this=exp.Star()), of_single)
-        single, classes, records = session.embedded.row(exp.select(*counts).from_(by_class.subquery("classes")))
+        n = "sum(n)" if session.traits.collects else "count(*)"
+        ends = f"SELECT min($hash) AS min, max($hash) AS max, {n} AS n"
+        by_class = kept.select(*sql(ends, hash=row_hash(value)).expressions).group_by(*labels)
+        counts = "SELECT count_if(min = max), count(*), sum(n) FILTER (WHERE min = max) FROM $classes"
+        single, classes, records = session.embedded.row(sql(counts, classes=by_class.subquery("classes")))
         if single or (classes and attribute.column not in nearly_names):
             yield _single_valued(plan, attribute, single, classes, int(records or 0))
 
@@ -68,16 +62,21 @@ def _in_common(
     kept = exp.select(*named, alias(column(attribute.column), "cell")).from_(rows.copy())
     if plan.marker:
         kept = kept.where(exp.Not(this=column(plan.marker)))
-    rows_of = exp.Count(this=exp.Star())
-    size = exp.Window(this=exp.Sum(this=rows_of.copy()), partition_by=keys)
-    cells = exp.select(*keys, column("cell"), alias(rows_of, "n"), alias(size, "size")).from_(kept.subquery("kept"))
-    cells = cells.group_by(*keys, column("cell"))
-    held = exp.select(*keys, "size").from_(in_each_cell(table("cells"), [*names, "cell", "n", "size"], of, elements))
-    held = held.group_by(*keys, column("size"), column("element"))
-    held = held.having(exp.EQ(this=exp.Sum(this=column("n")), expression=column("size"))).distinct()
-    classes = exp.select(exp.Count(this=exp.Star())).from_(exp.select(*keys).distinct().from_("cells").subquery("each"))
-    counts = (exp.Count(this=exp.Star()), exp.Sum(this=column("size")), classes.subquery())
-    single, records, all_classes = session.row(exp.select(*counts).from_(held.subquery("held")).with_("cells", cells))
+    cells = sql(
+        "SELECT $keys, cell, count(*) AS n, sum(count(*)) OVER (PARTITION BY $keys) AS size FROM $kept "
+        "GROUP BY $keys, cell",
+        keys=keys,
+        kept=kept.subquery("kept"),
+    )
+    counts = sql(
+        "WITH cells AS ($cells) SELECT count(*), sum(size), "
+        "(SELECT count(*) FROM (SELECT DISTINCT $keys FROM cells) AS each) FROM (SELECT DISTINCT $keys, size "
+        "FROM $elements GROUP BY $keys, size, element HAVING sum(n) = size) AS held",
+        cells=cells,
+        keys=keys,
+        elements=in_each_cell(table("cells"), [*names, "cell", "n", "size"], of, elements),
+    )
+    single, records, all_classes = session.row(counts)
     name = shortened(attribute.column)
     model = f"probabilistic_l_diversity: {{column: {attribute.column}, l: 2}}"
     if single:

@@ -12,7 +12,19 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, column, is_finite, number, replaced, text, time_of_format, try_cast
+from tableveil.backend import (
+    Session,
+    alias,
+    column,
+    expression,
+    is_finite,
+    number,
+    replaced,
+    sql,
+    text,
+    time_of_format,
+    try_cast,
+)
 from tableveil.errors import Fault, InvalidError, shortened
 from tableveil.loading.csv_converted import plain
 from tableveil.loading.model import CsvFormat
@@ -79,23 +91,14 @@ def found_types(session: Session, rows: exp.Expr, names: Sequence[str], how: Csv
     if how.decimal_comma:
         pointed = alias(_with_point(column("value")), "value")
         listed = exp.select(column("position"), pointed).from_(listed).subquery("pointed")
-    kinds_of_values = (
-        exp.select(column("position"), column("value"), alias(_kind(column("value"), how), "kind"))
-        .from_(listed)
-        .where(column("value").is_(exp.null()).not_())
-        .subquery("known")
-    )
-    counted = (
-        exp.select(
-            column("position"),
-            column("kind"),
-            exp.Count(this=exp.Star()),
-            exp.Max(this=_digits_of_part(1)),
-            exp.Max(this=_digits_of_part(2)),
-            exp.LogicalAnd(this=_exact()),
-        )
-        .from_(kinds_of_values)
-        .group_by(number(1), number(2))
+    counted = sql(
+        "SELECT position, kind, count(*), max($before), max($behind), bool_and($exact) FROM "
+        "(SELECT position, value, $kind AS kind FROM $listed WHERE value IS NOT NULL) AS known GROUP BY 1, 2",
+        before=_digits_of_part(1),
+        behind=_digits_of_part(2),
+        exact=_exact(),
+        kind=_kind(column("value"), how),
+        listed=listed,
     )
     kinds: list[dict[str, _Found]] = [{} for _ in names]
     for position, kind, *figures in session.rows(counted):
@@ -130,20 +133,14 @@ def check_digits(session: Session, rows: exp.Expr, scales: Mapping[str, int], ho
 
 def _is_rounded(value: exp.Expr, type_: str, scale: int) -> exp.Expr:
     """Whether a cast drops digits behind the point; values that cannot be cast are not rounded."""
-    behind = exp.Trim(
-        this=exp.SplitPart(this=exp.Trim(this=value.copy()), delimiter=text("."), part_index=number(2)),
-        expression=text("0"),
-        position="TRAILING",
+    return expression(
+        "$read IS NOT NULL AND CASE WHEN regexp_matches($value, '[eE]') THEN CAST($read AS DOUBLE) <> $double "
+        "ELSE length(rtrim(split_part(trim($value), '.', 2), '0')) > $scale END",
+        read=try_cast(value.copy(), type_),
+        value=value,
+        double=try_cast(value.copy(), "DOUBLE"),
+        scale=number(scale),
     )
-    by_value = exp.NEQ(
-        this=exp.cast(try_cast(value.copy(), type_), "DOUBLE"), expression=try_cast(value.copy(), "DOUBLE")
-    )
-    rounded = (
-        exp.Case()
-        .when(exp.RegexpLike(this=value.copy(), expression=text("[eE]")), by_value)
-        .else_(exp.Length(this=behind) > number(scale))
-    )
-    return exp.and_(try_cast(value.copy(), type_).is_(exp.null()).not_(), rounded)
 
 
 def _check_text(names: Sequence[str], kinds: Sequence[Mapping[str, _Found]]) -> None:
@@ -158,11 +155,11 @@ def _check_text(names: Sequence[str], kinds: Sequence[Mapping[str, _Found]]) -> 
 
 def _with_point(value: exp.Expr) -> exp.Expr:
     """A number with a comma has a point instead; one with a point has a comma, so that it is none."""
-    number_like = exp.RegexpFullMatch(this=value.copy(), expression=text(r"[+-]?[0-9]*[.,][0-9]*([eE][+-]?[0-9]+)?"))
-    has_comma = exp.Contains(this=value.copy(), expression=text(","))
-    swapped = exp.Case().when(has_comma, replaced(value.copy(), ",", "."))
-    swapped = swapped.else_(replaced(value.copy(), ".", ","))
-    return exp.Case().when(number_like, swapped).else_(value)
+    return expression(
+        "CASE WHEN regexp_full_match($value, '[+-]?[0-9]*[.,][0-9]*([eE][+-]?[0-9]+)?') THEN CASE "
+        "WHEN contains($value, ',') THEN replace($value, ',', '.') ELSE replace($value, '.', ',') END ELSE $value END",
+        value=value,
+    )
 
 
 def _kind(value: exp.Expr, how: CsvFormat) -> exp.Expr:

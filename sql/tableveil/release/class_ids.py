@@ -12,6 +12,7 @@ from tableveil.backend import (
     column,
     conjunction,
     drop,
+    expression,
     identifier,
     row_number,
     table,
@@ -28,13 +29,10 @@ def with_class_ids(session: WarehouseSession, plan: ReleasePlan, rows: exp.Query
     order = [exp.Ordered(this=label, nulls_first=False) for label in labels]
     if session.traits.collects:
         return _joined_to_class_ids(session, plan, rows)
-    number_: exp.Expr = exp.Window(
-        this=exp.DenseRank(),
-        partition_by=[column(plan.marker)] if plan.marker else [],
-        order=exp.Order(expressions=order),
-    )
+    number_ = expression("dense_rank() OVER (ORDER BY $order)", order=order)
     if plan.marker:
-        number_ = exp.Case(ifs=[exp.If(this=exp.Not(this=column(plan.marker)), true=number_)])
+        ranked = "CASE WHEN NOT $marker THEN dense_rank() OVER (PARTITION BY $marker ORDER BY $order) END"
+        number_ = expression(ranked, marker=column(plan.marker), order=order)
     return exp.select("*", alias(cast(number_, "BIGINT"), CLASS_ID)).from_(rows.subquery("unnumbered"))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, number, table, text
+from tableveil.backend import Session, column, number, sql, table, text
 from tableveil.dictionary import AggregatedDictionary, SensitiveDictionary
 from tableveil.source.tables import STATE_SCHEMA
 
@@ -15,18 +15,17 @@ TABLE = "sensitive_distributions"
 def write_distribution(session: Session, dictionary: SensitiveDictionary, release: int) -> None:
     """Stores the distribution of a sensitive column in the whole source, suppressed records included."""
     values = dictionary.values
-    position: exp.Expr = column("code")
+    position = "code"
     if values.null_code is not None and values.null_first:
-        is_null = exp.EQ(this=column("code"), expression=number(values.null_code))
-        after = exp.Add(this=column("code"), expression=number(1))
-        position = exp.Case(ifs=[exp.If(this=is_null, true=number(0))], default=after)
-    query = exp.select(
-        alias(number(release), "release"),
-        alias(text(values.column), "column_name"),
-        alias(position, "position"),
-        alias(cast(column("value"), "VARCHAR"), "value"),
-        column("n"),
-    ).from_(table(dictionary.table_name))
+        position = "CASE WHEN code = $null THEN 0 ELSE code + 1 END"
+    query = sql(
+        f"SELECT $release AS release, $column AS column_name, {position} AS position, "
+        "CAST(value AS VARCHAR) AS value, n FROM $dictionary",
+        release=number(release),
+        column=text(values.column),
+        null=number(values.null_code or 0),
+        dictionary=table(dictionary.table_name),
+    )
     session.execute(exp.Insert(this=table(TABLE, STATE_SCHEMA), expression=query))
 
 

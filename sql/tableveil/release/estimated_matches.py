@@ -13,7 +13,7 @@ from typing import Self
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, conjunction, drop, number, row_hash, table
+from tableveil.backend import Session, alias, cast, column, conjunction, drop, identifier, number, row_hash, sql, table
 from tableveil.release.label_columns import CLASS_ID
 from tableveil.release.plan import ReleasePlan
 
@@ -85,56 +85,32 @@ class EstimatedMatches:
         """The matches of these columns by their values, and of all others by their labels."""
         values = set(by_value)
         keys = [(i, name, name in values) for i, name in enumerate(self._names)]
-        rows = exp.alias_(estimated.copy(), "e", table=True)
         # Columns that keep their labels show them in the table; those of others are the classes'.
         shown = [alias(column(name, "e") if by else column(f"label{i}", "l"), f"k{i}") for i, name, by in keys]
-        labels = (
-            exp.select("class", *(column(f"label{i}") for i, *_ in keys))
-            .distinct()
-            .from_(table(_TARGETS))
-            .subquery("l")
-        )
-        found = exp.select(*shown, alias(column(CLASS_ID, "e"), "class"), alias(self._hash("e"), "u")).from_(rows)
-        found = found.join(labels, on=exp.EQ(this=column("class", "l"), expression=column(CLASS_ID, "e")))
-        names = [f"k{i}" for i, *_ in keys]
-        only = (
-            exp.select(*map(column, names), *(alias(exp.Max(this=column(of)), of) for of in ("class", "u")))
-            .from_(found.subquery("found"))
-            .group_by(*map(column, names))
-        )
-        only = only.having(exp.EQ(this=exp.Count(this=exp.Star()), expression=number(1)))
-        alike = (
-            exp.select("class", "u", alias(exp.Count(this=exp.Star()), "n"))
-            .from_(table(_TARGETS))
-            .group_by("class", "u")
-        )
-        sizes = exp.select("class", alias(exp.Count(this=exp.Star()), "n")).from_(table(_TARGETS)).group_by("class")
         same = [
             exp.EQ(this=column(f"k{i}", "o"), expression=column(f"own{i}" if by else f"label{i}", "t"))
             for i, _, by in keys
         ]
-        theirs = [exp.EQ(this=column(of, "o"), expression=column(of, "t")) for of in ("class", "u")]
-        one = cast(number(1), "DOUBLE")
-        right = exp.Case(
-            ifs=[exp.If(this=conjunction(theirs), true=exp.Div(this=one, expression=column("n", "a")))],
-            default=number(0),
-        )
-        query = (
-            exp.select(
-                exp.Count(this=exp.Star()),
-                exp.Avg(this=right),
-                exp.Avg(this=exp.Div(this=one.copy(), expression=column("n", "s"))),
-            )
-            .from_(table(_TARGETS, alias="t"))
-            .join(only.subquery("o"), on=conjunction(same))
-            .join(
-                alike.subquery("a"),
-                on=conjunction([exp.EQ(this=column(of, "a"), expression=column(of, "t")) for of in ("class", "u")]),
-            )
-            .join(sizes.subquery("s"), on=exp.EQ(this=column("class", "s"), expression=column("class", "t")))
-        )
         hidden = [
             exp.NEQ(this=cast(column(f"own{i}", "t"), "VARCHAR"), expression=column(f"label{i}", "t")) for i, *_ in keys
         ]
-        matches, right_share, by_class = self._session.row(query.where(exp.or_(*hidden)))
+        query = sql(
+            "SELECT count(*), avg(CASE WHEN o.class = t.class AND o.u = t.u THEN CAST(1 AS DOUBLE) / a.n ELSE 0 END), "
+            "avg(CAST(1 AS DOUBLE) / s.n) FROM $targets AS t JOIN (SELECT $names, max(class) AS class, max(u) AS u "
+            "FROM (SELECT $shown, e.$id AS class, $hash AS u FROM $estimated AS e "
+            "JOIN (SELECT DISTINCT class, $labels FROM $targets) AS l ON l.class = e.$id) AS found "
+            "GROUP BY $names HAVING count(*) = 1) AS o ON $same JOIN (SELECT class, u, count(*) AS n FROM $targets "
+            "GROUP BY class, u) AS a ON a.class = t.class AND a.u = t.u "
+            "JOIN (SELECT class, count(*) AS n FROM $targets GROUP BY class) AS s ON s.class = t.class WHERE $hidden",
+            targets=table(_TARGETS),
+            names=[column(f"k{i}") for i, *_ in keys],
+            shown=shown,
+            labels=[column(f"label{i}") for i, *_ in keys],
+            id=identifier(CLASS_ID),
+            hash=self._hash("e"),
+            estimated=estimated,
+            same=conjunction(same),
+            hidden=exp.or_(*hidden),
+        )
+        matches, right_share, by_class = self._session.row(query)
         return MatchedEstimates(matches, right_share or 0.0, by_class or 0.0)

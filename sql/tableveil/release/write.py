@@ -18,6 +18,7 @@ from tableveil.backend import (
     left_join,
     number,
     row_number,
+    sql,
     table,
 )
 from tableveil.policy import SuppressedRecords
@@ -185,27 +186,16 @@ def _diversity(
     # Few columns have several spellings of a value: only then the values of all classes are grouped once more.
     if has_spellings(session.embedded, values, of):
         spelled = spelling(column("value"), of)
-        united = exp.select(*keys, alias(spelled, "value"), alias(exp.Sum(this=column("n")), "n")).from_(spread)
-        spread = united.group_by(*(key.copy() for key in keys), spelled.copy()).subquery("spread")
-    present = exp.Where(this=exp.not_(column("value").is_(exp.null())))
-
-    def over_values(found: exp.Expr) -> exp.Expr:
-        return exp.Filter(this=exp.Sum(this=found), expression=present.copy())
-
-    logarithms = over_values(exp.Mul(this=column("n"), expression=exp.Ln(this=column("n"))))
-    total = over_values(column("n"))
-    bits = exp.Sub(this=exp.Ln(this=total), expression=exp.Div(this=logarithms, expression=total.copy()))
+        united = "SELECT $keys, $spelled AS value, sum(n) AS n FROM $spread GROUP BY $keys, $spelled"
+        spread = sql(united, keys=keys, spelled=spelled, spread=spread).subquery("spread")
     # The last digits depend on the order of summation.
-    achieved = exp.Round(this=exp.Exp(this=bits), decimals=number(ENTROPY_DIGITS))
-    return (
-        exp.select(
-            *(key.copy() for key in keys),
-            alias(cast(exp.Sum(this=column("n")), "BIGINT"), "n"),
-            alias(exp.Count(this=column("value")), "different"),
-            alias(achieved, "achieved"),
-        )
-        .from_(spread)
-        .group_by(*(key.copy() for key in keys))
+    return sql(
+        "SELECT $keys, CAST(sum(n) AS BIGINT) AS n, count(value) AS different, "
+        "round(exp(ln(sum(n) FILTER (WHERE value IS NOT NULL)) - sum(n * ln(n)) FILTER (WHERE value IS NOT NULL) "
+        "/ sum(n) FILTER (WHERE value IS NOT NULL)), $digits) AS achieved FROM $spread GROUP BY $keys",
+        keys=keys,
+        digits=number(ENTROPY_DIGITS),
+        spread=spread,
     )
 
 
@@ -241,13 +231,8 @@ def class_columns(plan: ReleasePlan) -> ClassColumns:
 def class_sizes(session: WarehouseSession, plan: ReleasePlan, classes: exp.Table) -> ClassSizes:
     """The histogram of the sizes of the released classes."""
     size = class_columns(plan).size
-    query = (
-        exp.select(alias(column(size), "size"), alias(exp.Count(this=exp.Star()), "classes"))
-        .from_(classes.copy())
-        .group_by(column(size))
-        .order_by(column(size))
-    )
-    arrays = session.arrays(query)
+    query = "SELECT $size AS size, count(*) AS classes FROM $classes GROUP BY $size ORDER BY $size"
+    arrays = session.arrays(sql(query, size=column(size), classes=classes))
     return ClassSizes(arrays["size"], arrays["classes"])
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
-from tableveil.backend import WarehouseSession, alias, column, conjunction, number, row_hash
+from tableveil.backend import WarehouseSession, alias, column, number, row_hash, sql
 from tableveil.drafting import agreement
 from tableveil.errors import Fault, Warned, must_decide, note, shortened
 from tableveil.hierarchy import ValueKind
@@ -96,23 +96,17 @@ def check_links(
 
 def _linked(session: WarehouseSession, source: Source, person: str, attribute: AttributePolicy, k: int) -> int:
     """The people who have several rows with a value that fewer than k people have."""
-    value = column(attribute.column)
-    rows = exp.select(
-        alias(row_hash(value), "value"),
-        alias(row_hash(column(person)), "person"),
-        alias(exp.Count(this=exp.Star()), "n"),
-    )
-    rows = rows.from_(source.table()).where(value.is_(exp.null()).not_()).group_by(number(1), number(2))
-    having = exp.Window(this=exp.Count(this=exp.Star()), partition_by=[column("value")])
-    owned = exp.select(column("person"), column("n"), alias(having, "people")).from_(rows.subquery("rows_"))
-    rare = [
-        exp.GT(this=column("n"), expression=number(1)),
-        exp.LT(this=column("people"), expression=number(k)),
-    ]
     linked: int = session.value(
-        exp.select(exp.Count(this=exp.Distinct(expressions=[column("person")])))
-        .from_(owned.subquery("owned"))
-        .where(conjunction(rare))
+        sql(
+            "SELECT count(DISTINCT person) FROM (SELECT person, n, count(*) OVER (PARTITION BY value) AS people FROM "
+            "(SELECT $hashed AS value, $person AS person, count(*) AS n FROM $source WHERE $value IS NOT NULL "
+            "GROUP BY 1, 2) AS rows_) AS owned WHERE n > 1 AND people < $k",
+            hashed=row_hash(column(attribute.column)),
+            person=row_hash(column(person)),
+            source=source.table(),
+            value=column(attribute.column),
+            k=number(k),
+        )
     )
     return linked
 
@@ -145,13 +139,14 @@ def varying(session: WarehouseSession, source: Source, policy: Policy) -> Iterat
 
 def set_aside(session: WarehouseSession, source: Source, person: str) -> Iterator[Warned]:
     """A warning of people of whose records some are set aside because of NULLs; the source is without these."""
-    counts = [alias(column(person), "person"), alias(exp.Count(this=exp.Star()), "n")]
-    kept = exp.select(*counts).from_(source.table()).group_by(number(1))
-    every = exp.select(*counts).from_(source.with_all().table()).group_by(number(1))
-    same = exp.EQ(this=column("person", "k"), expression=column("person", "e"))
-    fewer = exp.LT(this=column("n", "k"), expression=column("n", "e"))
-    lost = (exp.CountIf(this=column("n", "k").is_(exp.null())), exp.CountIf(this=fewer))
-    lost_rows = exp.select(*lost).from_(every.subquery("e")).join(kept.subquery("k"), on=same, join_type="LEFT")
+    lost_rows = sql(
+        "SELECT count_if(k.n IS NULL), count_if(k.n < e.n) FROM "
+        "(SELECT $person AS person, count(*) AS n FROM $every GROUP BY 1) AS e LEFT JOIN "
+        "(SELECT $person AS person, count(*) AS n FROM $kept GROUP BY 1) AS k ON k.person = e.person",
+        person=column(person),
+        every=source.with_all().table(),
+        kept=source.table(),
+    )
     of_all, of_some = session.row(lost_rows)
     if of_all or of_some:
         parts = [f"all records of {_people(of_all)}"] * (of_all > 0)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, drop, number, parameter, table
+from tableveil.backend import Session, alias, cast, column, drop, number, parameter, sql, table
 from tableveil.hierarchy.labelled import TOP_LABEL
 from tableveil.hierarchy.middles import middle_reader
 from tableveil.usefulness import Association, contingency, cramers_v
@@ -119,13 +119,12 @@ def _make_labels(
     Codes are the groups of the numbers, which the edges part, or count the other labels by frequency.
     """
     text = cast(column(compared.name, "rows"), "VARCHAR")
-    counted = (
-        exp.select(alias(text, "label"), alias(exp.Count(this=exp.Star()), "n"))
-        .from_(table("utility_sample", alias="rows"))
-        .where(column(compared.name, "rows").is_(exp.null()).not_())
-        .group_by(number(1))
-        .order_by(exp.Ordered(this=column("n"), desc=True), column("label"))
-        .limit(MOST_LABELS)
+    counted = sql(
+        "SELECT $text AS label, count(*) AS n FROM utility_sample AS rows WHERE $value IS NOT NULL GROUP BY 1 "
+        "ORDER BY n DESC, label LIMIT $most",
+        text=text,
+        value=column(compared.name, "rows"),
+        most=number(MOST_LABELS),
     )
     labels = [label for label, _ in session.rows(counted)]
     if released and compared.generalized:
@@ -171,12 +170,12 @@ def _correlations(session: Session, coded: exp.Table, columns: Sequence[Compared
 def _contingencies(session: Session, coded: exp.Table, columns: Sequence[Compared]) -> Measured:
     measured: Measured = {}
     for i, j in combinations(range(len(columns)), 2):
-        first, second = cast(column(f"c{i}"), "BIGINT"), cast(column(f"c{j}"), "BIGINT")
-        counted = (
-            exp.select(alias(first, "first"), alias(second, "second"), alias(exp.Count(this=exp.Star()), "n"))
-            .from_(coded.copy())
-            .where(exp.Not(this=column(f"c{i}").is_(exp.null())), exp.Not(this=column(f"c{j}").is_(exp.null())))
-            .group_by(number(1), number(2))
+        counted = sql(
+            "SELECT CAST($c AS BIGINT) AS first, CAST($d AS BIGINT) AS second, count(*) AS n FROM $coded "
+            "WHERE NOT $c IS NULL AND NOT $d IS NULL GROUP BY 1, 2",
+            c=column(f"c{i}"),
+            d=column(f"c{j}"),
+            coded=coded,
         )
         arrays = session.arrays(counted)
         measured[i, j, "cramers_v"] = cramers_v(contingency(arrays["first"], arrays["second"], arrays["n"]))

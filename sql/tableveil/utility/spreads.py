@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, number, parameter
+from tableveil.backend import Session, alias, cast, column, number, sql, text
 from tableveil.hierarchy import ValueKind
 from tableveil.hierarchy.bounds import Point, read_bounds
 from tableveil.hierarchy.labelled import TOP_LABEL
@@ -119,33 +119,19 @@ def _grid(session: Session, rows: exp.Expr, compared: Compared) -> _Grid | None:
 def _of_numbers(session: Session, rows: exp.Expr, compared: Compared, grid: _Grid | None) -> ColumnSpread:
     value = compared.number("rows")
     numbers = exp.select(alias(value, "x")).from_(rows).subquery("numbers")
-    count, present = session.row(exp.select(exp.Count(this=exp.Star()), exp.Count(this=column("x"))).from_(numbers))
+    count, present = session.row(sql("SELECT count(*), count(x) FROM $numbers", numbers=numbers))
     if grid is None or not present:
         return ColumnSpread(count, count, 0, None, None, (), (Bin(None, count),) if count else ())
-    scaled = exp.Div(this=column("x"), expression=parameter(1))
-    measures = exp.select(
-        exp.Avg(this=scaled),
-        exp.VariancePop(this=scaled.copy()),
-        exp.PercentileCont(
-            this=column("x"), expression=exp.Array(expressions=[exp.Literal.number(q) for q in QUANTILES])
-        ),
-    )
-    mean, variance, quantiles = session.row(measures.from_(numbers.copy()), [grid.scale])
-    distinct = exp.select(column("x")).distinct().from_(numbers.copy()).where(column("x").is_(exp.null()).not_())
-    different = session.value(exp.select(exp.Count(this=exp.Star())).from_(distinct.subquery("different")))
-    place = exp.Floor(
-        this=exp.Div(this=exp.paren(exp.Sub(this=scaled.copy(), expression=parameter(2))), expression=parameter(3))
-    )
-    within = exp.Greatest(
-        this=number(0),
-        expressions=[exp.Least(this=number(grid.bins - 1), expressions=[cast(place, "BIGINT")], ignore_nulls=True)],
-        ignore_nulls=True,
-    )
-    counted = (
-        exp.select(alias(within, "bin"), exp.Count(this=exp.Star()))
-        .from_(numbers.copy())
-        .where(column("x").is_(exp.null()).not_())
-        .group_by(number(1))
+    measures = "SELECT avg(x / $1), var_pop(x / $1), quantile_cont(x, [$quantiles]) FROM $numbers"
+    quantile_list = [exp.Literal.number(q) for q in QUANTILES]
+    mean, variance, quantiles = session.row(sql(measures, quantiles=quantile_list, numbers=numbers), [grid.scale])
+    distinct = "SELECT count(*) FROM (SELECT DISTINCT x FROM $numbers WHERE x IS NOT NULL) AS different"
+    different = session.value(sql(distinct, numbers=numbers))
+    counted = sql(
+        "SELECT greatest(0, least($last, CAST(floor((x / $1 - $2) / $3) AS BIGINT))) AS bin, count(*) FROM $numbers "
+        "WHERE x IS NOT NULL GROUP BY 1",
+        last=number(grid.bins - 1),
+        numbers=numbers,
     )
     held = dict(session.rows(counted, [grid.scale, grid.start, grid.step]))
     bins = [Bin(grid.label(i), held.get(i, 0)) for i in range(grid.bins)]
@@ -218,28 +204,17 @@ def _of_categories(
 ) -> ColumnSpread:
     """The most frequent categories; those in `first` come first, in its order."""
     value = cast(column(compared.name, "rows"), "VARCHAR")
-    counted = exp.select(alias(value, "label"), alias(exp.Count(this=exp.Star()), "n")).from_(rows).group_by(number(1))
-    nothing: exp.Expr = column("label").is_(exp.null())
-    if compared.generalized and not original:
-        nothing = exp.or_(nothing, exp.EQ(this=column("label"), expression=exp.Literal.string(TOP_LABEL)))
+    counted = sql("SELECT $value AS label, count(*) AS n FROM $rows GROUP BY 1", value=value, rows=rows)
     counts = counted.subquery("counted")
-    totals = exp.select(
-        exp.Coalesce(this=exp.Sum(this=column("n")), expressions=[number(0)]),
-        exp.Coalesce(
-            this=exp.Filter(this=exp.Sum(this=column("n")), expression=exp.Where(this=nothing)), expressions=[number(0)]
-        ),
-        # `*` is one of the labels that an account of the release counts.
-        exp.Count(this=column("label")),
-    )
-    records, missing, distinct = map(int, session.row(totals.from_(counts)))
-    most = (
-        exp.select(column("label"), column("n"))
-        .from_(counts.copy())
-        .where(exp.Not(this=exp.paren(nothing.copy())))
-        .order_by(exp.Ordered(this=column("n"), desc=True), column("label"))
-        .limit(MOST_BINS)
-    )
-    read_rows = dict(session.rows(most))
+    nothing = "label IS NULL"
+    if compared.generalized and not original:
+        nothing = "label IS NULL OR label = $top"
+    # `*` is one of the labels that an account of the release counts.
+    totals = f"SELECT coalesce(sum(n), 0), coalesce(sum(n) FILTER (WHERE {nothing}), 0), count(label) FROM $counts"
+    records, missing, distinct = map(int, session.row(sql(totals, counts=counts, top=text(TOP_LABEL))))
+    most = f"SELECT label, n FROM $counts WHERE NOT ({nothing}) ORDER BY n DESC, label LIMIT $most"
+    labels = sql(most, counts=counts, top=text(TOP_LABEL), most=number(MOST_BINS))
+    read_rows = dict(session.rows(labels))
     ordered = [label for label in first if label in read_rows]
     ordered += [label for label in read_rows if label not in ordered]
     bins = [Bin(label, int(read_rows[label])) for label in ordered]

@@ -58,7 +58,7 @@ class Formula:
 class ByFormula:
     """A judgement by a formula: what it `predicted` for the rows, of whose `value` it is right within the tolerance.
 
-    Somebody for whom it is wrong is not formulas by it.
+    Somebody for whom it is wrong is not found by it.
     """
 
     rows: ClassRows

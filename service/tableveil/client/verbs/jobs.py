@@ -219,9 +219,9 @@ class JobVerbs(ReleaseVerbs, PrivacyVerbs):
             return levels, faults
         whole = policy_pb2.Policy()
         whole.CopyFrom(policy)
-        completed_policy = complete(whole, declared)
+        told = complete(whole, declared)
         levels, faults = check_on_client(whole, base_directory)
-        return levels, list(map(completed_policy, faults))
+        return levels, list(map(told, faults))
 
     def _check(self, policy: policy_pb2.Policy) -> Checked:
         # It loads the whole engine.
