@@ -30,7 +30,7 @@ def related_account(session: Session, plan: ReleasePlan, target: ReleaseTarget) 
         return
     people = len(related.class_of)
     for events in related.events:
-        yield note(" ".join(_questions(session, plan, events, people, people - related.suppressed)))
+        yield note(" ".join(_questions(session, plan, events, people, people - related.suppressed)), field=events.name)
     removed = sum(events.removed for events in related.events)
     if not removed:
         return
