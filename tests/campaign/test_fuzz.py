@@ -11,9 +11,11 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from tableveil.audit.entry import read_line
 from tableveil.v1 import audit_service_pb2 as v1
+from tableveil.v1 import frontier_service_pb2
+from tableveil.v1.faults_pb2 import Failure, Fault
 from tableveil.v1.proposal_service_pb2 import ProposalRequest
-from tests.campaign.fuzz.campaign import fuzz
-from tests.campaign.fuzz.fixtures import NAMES, ghost
+from tests.campaign.fuzz.campaign import answer, compared, fuzz
+from tests.campaign.fuzz.fixtures import NAMES, ghost, level
 from tests.service.access.house import Fields, House, opened
 
 FEW, MANY = 200, 5_000
@@ -36,6 +38,24 @@ def test_two_names_that_nothing_has_stay_two() -> None:
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     with opened(tmp_path_factory.mktemp("fuzzed")) as house:
         yield house
+
+
+def test_a_ghost_whose_longer_name_leaves_no_room_for_a_fault_is_told_alike(house: House) -> None:
+    method = frontier_service_pb2.DESCRIPTOR.services_by_name["FrontierService"].methods_by_name["SubmitFrontier"]
+    asked = frontier_service_pb2.SubmitFrontierRequest(suppression_limits=["jobs/1"] * 100)
+    (_, _, one), (_, _, other) = (
+        answer(house.channels["ann"], method, [sent.SerializeToString()]) for sent in (asked, ghost(asked))
+    )
+    assert len(one.faults) > len(other.faults)
+    assert one.omitted_faults
+    first, second = compared(house.channels["ann"], method, [asked])
+    assert first == second
+
+
+def test_a_fault_more_is_told_where_there_is_room_for_it() -> None:
+    one, other = (Failure(faults=[Fault(field=f"k[{i}]") for i in range(number)]) for number in (2, 3))
+    level([one, other])
+    assert one != other
 
 
 @pytest.mark.parametrize(

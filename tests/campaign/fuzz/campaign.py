@@ -33,7 +33,7 @@ from tableveil.server.services import DESCRIPTORS
 from tableveil.v1 import faults_pb2, job_service_pb2, policy_pb2
 from tests.campaign.attacker.cases import case
 from tests.campaign.crash.work import after
-from tests.campaign.fuzz.fixtures import STATEMENTS, furnish, ghost, told
+from tests.campaign.fuzz.fixtures import STATEMENTS, furnish, ghost, level, told
 from tests.campaign.fuzz.messages import random_message
 from tests.campaign.served import Served, serving
 
@@ -185,7 +185,7 @@ class _Fuzzer:
         payloads = [message.SerializeToString() for message in sent]
         for _ in range(2):
             started = time.monotonic()
-            code, details = self._answer(self._channel, method, payloads)
+            code, details, failure = answer(self._channel, method, payloads)
             elapsed = time.monotonic() - started
             if elapsed < (most := SECONDS_ALONE * max(1.0, os.getloadavg()[0])):
                 break
@@ -193,47 +193,58 @@ class _Fuzzer:
             self._report.codes[code.name] += 1
             self._report.seconds.append((elapsed, method.name))
             if code in DEFECTS or elapsed > most:
-                self._report.broken.append(f"call {number}, {method.name}: {code.name} in {elapsed:.1f} s: {details}")
+                self._report.broken.append(
+                    f"call {number}, {method.name}: {code.name} in {elapsed:.1f} s: {details} {failure}"
+                )
 
     def _compare(self, method: MethodDescriptor, sent: list[Message], number: int) -> None:
         """The neighbour is told of what is there, by faults and in answers, what it is told of what is not."""
-        answers = []
-        for asked in (sent, [ghost(message) for message in sent]):
-            code, details = self._answer(self._neighbour, method, [message.SerializeToString() for message in asked])
-            answers.append((code, told(_MOMENT.sub("", details))))
+        answers = compared(self._neighbour, method, sent)
         if answers[0] != answers[1] and not any(code.name in TIMELY for code, _ in answers):
             with self._noting:
                 self._report.broken.append(f"call {number}, {method.name} tells of others: {answers}")
 
-    def _answer(
-        self, channel: grpc.Channel, method: MethodDescriptor, payloads: list[bytes]
-    ) -> tuple[grpc.StatusCode, str]:
-        path = f"/{method.containing_service.full_name}/{method.name}"
-        many = (method.client_streaming, method.server_streaming)
-        maker: Any = {
-            (False, False): channel.unary_unary,
-            (False, True): channel.unary_stream,
-            (True, False): channel.stream_unary,
-            (True, True): channel.stream_stream,
-        }[many]
-        call = maker(
-            path, request_serializer=None, response_deserializer=GetMessageClass(method.output_type).FromString
-        )
-        request = iter(payloads) if method.client_streaming else payloads[0]
-        found: list[Message] = []
-        try:
-            answer = call(request, timeout=SECONDS_OF_A_CALL + 5)
-            if method.server_streaming:
-                for message in answer:
-                    found.append(message)
-                    if len(found) == 3:
-                        answer.cancel()
-                        break
-            else:
-                found.append(answer)
-        except grpc.RpcError as error:
-            return error.code(), f"{str(error.details())[:500]} {failure_in(error)}"
-        return grpc.StatusCode.OK, "".join(map(str, found))
+
+def compared(
+    channel: grpc.Channel, method: MethodDescriptor, sent: Sequence[Message]
+) -> list[tuple[grpc.StatusCode, str]]:
+    """The answers to messages and to their ghosts, as both can be told."""
+    answers = [
+        answer(channel, method, [message.SerializeToString() for message in asked])
+        for asked in (sent, [ghost(message) for message in sent])
+    ]
+    level([failure for _, _, failure in answers])
+    return [(code, told(_MOMENT.sub("", f"{details} {failure}"))) for code, details, failure in answers]
+
+
+def answer(
+    channel: grpc.Channel, method: MethodDescriptor, payloads: Sequence[bytes]
+) -> tuple[grpc.StatusCode, str, faults_pb2.Failure]:
+    """How a call ends, what it says, and the failure in it, which is empty if there is none."""
+    path = f"/{method.containing_service.full_name}/{method.name}"
+    many = (method.client_streaming, method.server_streaming)
+    maker: Any = {
+        (False, False): channel.unary_unary,
+        (False, True): channel.unary_stream,
+        (True, False): channel.stream_unary,
+        (True, True): channel.stream_stream,
+    }[many]
+    call = maker(path, request_serializer=None, response_deserializer=GetMessageClass(method.output_type).FromString)
+    request = iter(payloads) if method.client_streaming else payloads[0]
+    found: list[Message] = []
+    try:
+        answered = call(request, timeout=SECONDS_OF_A_CALL + 5)
+        if method.server_streaming:
+            for message in answered:
+                found.append(message)
+                if len(found) == 3:
+                    answered.cancel()
+                    break
+        else:
+            found.append(answered)
+    except grpc.RpcError as error:
+        return error.code(), str(error.details())[:500], failure_in(error) or faults_pb2.Failure()
+    return grpc.StatusCode.OK, "".join(map(str, found)), faults_pb2.Failure()
 
 
 def _look_at_jobs(server: Served, report: Report) -> None:

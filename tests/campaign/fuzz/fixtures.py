@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
@@ -11,6 +12,7 @@ from tableveil.client import Client
 from tableveil.document import read_policy
 from tableveil.v1 import access_pb2, access_service_pb2, privacy_service_pb2, worksheet_service_pb2
 from tableveil.v1.dry_run_service_pb2 import SubmitDryRunRequest
+from tableveil.v1.faults_pb2 import Failure
 from tableveil.v1.risk_service_pb2 import SubmitRiskAnalysisRequest
 
 COLLECTIONS = (
@@ -105,6 +107,14 @@ def told(text: str, number: str = "/N") -> str:
     """A text in which all ghosts, and what they stand for, read alike."""
     named = _WORDS.sub(lambda found: _GHOSTS[found[0]], _LETTERS.sub("", text))
     return _NUMBERED.sub(rf"\1{number}", named)
+
+
+def level(failures: Sequence[Failure]) -> None:
+    """Leaves the faults that all have room for: a ghost's name is longer, and a status holds only so many bytes."""
+    shown = min(len(failure.faults) for failure in failures)
+    for failure in failures:
+        failure.omitted_faults += len(failure.faults) - shown
+        del failure.faults[shown:]
 
 
 def parts(message: Message) -> list[Message]:
