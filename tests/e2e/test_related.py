@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack
+import html
+import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 import yaml
+from adbc_driver_manager import Error
+from click.testing import CliRunner
+from starlette.testclient import TestClient
 
+from tableveil.cli.main import cli
 from tableveil.client import Client, ExportFormat
-from tableveil.errors import ConflictError, InvalidError
+from tableveil.console.app import make_app
+from tableveil.console.sessions import Sessions
+from tableveil.console.settings import ConsoleSettings
+from tableveil.errors import ConflictError, InvalidError, NotFoundError
 from tableveil.v1 import access_pb2, dry_run_service_pb2, release_service_pb2, report_service_pb2
 from tests.e2e.commands import tableveil
 from tests.e2e.process import Serve, ServerProcess
+from tests.e2e.test_endpoint import ask, bearer, running
+from tests.postgresql import Cluster
 
 ROLES = {
     "steward": [access_pb2.ACCESS_ROLE_STEWARD, access_pb2.ACCESS_ROLE_OPERATOR],
@@ -214,3 +225,150 @@ def test_a_second_release_has_to_replace_the_first(people: dict[str, Client], pl
     of_visits = steward.erase_persons("visits", ["8"])
     assert (of_visits.person_column, of_visits.removed_rows) == ("pid", 1)
     assert [release.name for release in of_visits.releases] == [first.name, again.name]
+
+
+@contextmanager
+def browsing(server: str) -> Iterator[Callable[[str], TestClient]]:
+    """Browsers of a console in front of the server, each signed in by a token."""
+    with ExitStack() as opened:
+        sessions = Sessions()
+        opened.callback(sessions.close)
+        app = make_app(ConsoleSettings(server), sessions)
+
+        def browse(token: str) -> TestClient:
+            browser = TestClient(app, base_url="https://console.test")
+            assert browser.post("/sign-in", data={"token": token, "next": "/releases"}).status_code == 200
+            return browser
+
+        yield browse
+
+
+def words(browser: TestClient, path: str) -> str:
+    """The text of a page, with each tag as a bar."""
+    return html.unescape(re.sub(r"(\s*<[^>]+>\s*)+", "|", browser.get(path).text))
+
+
+def test_a_browser_and_the_endpoint_have_all_tables_once_they_are_approved(
+    server: ServerProcess, people: dict[str, Client], place: Path
+) -> None:
+    with Client(server.address) as admin:
+        analyst, flight, approver = (
+            admin.create_token(name, "test", roles).secret
+            for name, roles in (
+                ("analyst", []),
+                ("flight", [access_pb2.ACCESS_ROLE_ENDPOINT]),
+                ("second", [access_pb2.ACCESS_ROLE_APPROVER]),
+            )
+        )
+    tableveil("grants", "add", "analyst", "--principal", "analyst", "--schema", "main", server=server.address)
+    token = place / "endpoint.token"
+    token.write_text(flight)
+    token.chmod(0o600)
+    (place / "published").symlink_to(place / "shelf")
+    name = made(people["steward"], place, policy(release={"publish": ["shelf"]})).name
+    with (
+        running(place, server.address, "--token-file", str(token)) as (_, uri),
+        browsing(server.address) as browse,
+        Client(server.address, analyst) as reader,
+    ):
+        ann, judge = browse(analyst), browse(approver)
+        waiting = words(judge, f"/{name}")
+        assert all(f"|main.{each}|" in waiting for each in OBJECTS)
+        assert ann.get(f"/{name}").status_code == 404
+        for each in ("clinic", "clinic_visits", "clinic_known_rows"):
+            with pytest.raises(NotFoundError):
+                reader.read_table(name, each)
+            with pytest.raises(Error, match="TABLE_NOT_FOUND"):
+                ask(uri, f"FROM {each}", **bearer(analyst))
+        (secret,) = set(re.findall(r'name="csrf" value="([^"]+)"', judge.get(f"/{name}").text))
+        assert judge.post(f"/{name}/approve", data={"csrf": secret, "note": "agreed"}).status_code == 200
+
+        people["steward"].wait_until_published(name)
+        assert {listed for (listed,) in ask(uri, "SHOW TABLES", **bearer(analyst))} == OBJECTS
+        comments = "SELECT column_name, description FROM clinic_lab_columns ORDER BY position"
+        assert str(ask(uri, comments, **bearer(analyst))[0][1]).startswith("The random key of a person")
+        page = re.sub(r"<[/a-z]*br[^>]*>|<wbr */?>", " ", ann.get(f"/{name}/questions").text)
+        asked = [re.sub("<[^>]+>", " ", each) for each in re.findall(r'(?s)<pre tabindex="0">(.*?)</pre>', page)]
+        joined = [html.unescape(each) for each in asked if "LEFT JOIN" in each and "people_with_any" in each]
+        rows = {each: reader.read_table(name, each).num_rows for each in ("clinic", "clinic_visits", "clinic_lab")}
+        totals = [ask(uri, each, **bearer(analyst)) for each in joined]
+        assert [sum(int(str(row[-3])) for row in found) for found in totals] == [
+            rows["clinic_visits"],
+            rows["clinic_lab"],
+        ]
+        assert [sum(int(str(row[-1])) for row in found) for found in totals] == [rows["clinic"]] * 2
+        missing = next(html.unescape(each) for each in asked if "removed_rows" in each)
+        assert {"removed_rows visits", "removed_rows lab"} < {row[0] for row in ask(uri, missing, **bearer(analyst))}
+
+        public, owner = words(ann, f"/{name}/report"), words(judge, f"/{name}/report")
+        for told in (public, owner):
+            assert "|visits.began|quasi-identifier|generalized to level" in told
+            assert "|lab.code|quasi-identifier|" in told
+            assert "K; HB" in told or "HB; K" in told
+        for key in ("pid", "visits.pid", "lab.pid"):
+            assert f"|{key}|identifying|replaced by a fresh key in pid|" in owner
+        assert "|visits.visit|identifying|not released|" in owner
+        assert f"clinic_visits has {rows['clinic_visits']} rows, clinic_lab has {rows['clinic_lab']} rows" in owner
+        assert "400 records of clinic.main.patients;" in owner
+    with Client(server.address) as admin:
+        warnings = admin.get_release(name).ranked_warnings
+    (of_two_fields,) = (each.text for each in warnings if not each.field)
+    assert "needs if_exists: REPLACE in release, for this name, and a repeat_reason; and" in of_two_fields
+
+
+def test_a_restored_database_has_all_tables_and_knows_the_later_release(serve: Serve, place: Path) -> None:
+    server = serve(place / "clinic.duckdb", "--backup-directory", str(place / "backups"))
+    with Client(server.address) as client:
+        first = made(client, place)
+        rows = {name: client.read_table(first.name, name).num_rows for name in OBJECTS}
+        backup = client.back_up("monday").path
+        again = policy(release={"if_exists": "REPLACE"}, repeat_reason="more visits")
+        later = made(client, place, again).name
+        newer = client.back_up("tuesday").path
+    server.terminate()
+    restored = place / "restored" / "clinic.duckdb"
+    restored.parent.mkdir()
+    command = ["restore", backup, "--database", str(restored), "--ledger", newer]
+    assert CliRunner().invoke(cli, command).exit_code == 0
+    token = CliRunner().invoke(cli, ["tokens", "create", "admin", "--database", str(restored)]).stdout.strip()
+    with Client(serve(restored).address, token) as client:
+        client.confirm_restored([])
+        assert {name: client.read_table(first.name, name).num_rows for name in OBJECTS} == rows
+        assert client.get_release(later).state == release_service_pb2.RELEASE_STATE_WITHDRAWN
+        with pytest.raises(InvalidError, match="related tables of people whose related tables"):
+            made(client, place, policy(release={"name": "other"}, repeat_reason="once more"))
+        assert made(client, place, again).current
+
+
+def test_a_warehouse_has_all_tables(serve: Serve, place: Path, postgresql: Cluster) -> None:
+    """PostgreSQL holds names of up to 63 bytes: a policy whose events have longer ones is refused by their field."""
+    url, publish = postgresql.new_database(), {"publish": ["warehouse"]}
+    long = "w" * 64
+    with duckdb.connect(place / "clinic.duckdb") as connection:
+        connection.execute(f"CREATE TABLE stays AS SELECT pid, ward AS {long} FROM visits")
+    of_stays = [{"column": "born"}, {"column": "sex"}]
+    roles = [{"table": "stays", "column": long, "role": "QUASI_IDENTIFIER", "hierarchy": {"suppression_only": {}}}]
+    hidden = [each | {"role": "QUASI_IDENTIFIER", "hierarchy": {"suppression_only": {}}} for each in of_stays]
+    tables = {"people": {"table": "patients", "key": "pid"}, "events": [{"table": "stays"}]}
+    document = policy(release=publish, tables=tables, attributes=[*hidden, *roles], default_role="IDENTIFYING")
+    (place / "long.yaml").write_text(document)
+    server = serve(place / "clinic.duckdb", "--publish", f"warehouse={url}")
+    described = (
+        "SELECT table_name, obj_description(('public.' || table_name)::regclass) "
+        "FROM information_schema.tables WHERE table_schema = 'public' AND table_name LIKE 'clinic%'"
+    )
+    with Client(server.address) as client:
+        release = made(client, place, policy(release=publish))
+        client.wait_until_published(release.name)
+        rows = client.read_table(release.name, "clinic_visits").num_rows
+        comments = dict(postgresql.rows(url, described))
+        assert comments.keys() == OBJECTS
+        assert all(comments.values())
+        assert postgresql.rows(url, "SELECT count(*) FROM clinic JOIN clinic_visits USING (pid)") == [(rows,)]
+
+        fields = {fault.field for fault in client.check_policy(place / "long.yaml")}
+        assert "attributes[2].column" in fields
+        client.withdraw_release(release.name, "a mistake")
+    done = tableveil("publish", release.name, "--to", "warehouse", "--withdraw", server=server.address)
+    assert done.exit_code == 0, done.stderr
+    assert postgresql.rows(url, described) == []

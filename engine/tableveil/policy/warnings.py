@@ -55,6 +55,8 @@ def notes_of_next(policy: Policy) -> Iterator[Warned]:
         listed = ", and this release in together_with" if target.together_with else ""
         with_keys = f"left_behind with the same keys in {keys}{listed}"
         needs["release.left_behind"] = f"{with_keys}, or a repeat_reason, which protects nobody"
+    elif policy.related is not None and target.publish:
+        needs["release.if_exists"] = "if_exists: REPLACE in release, for this name, and a repeat_reason"
     elif target.publish and not says_something(policy.repeat_reason):
         needs["release.left_behind"] = "left_behind, or a repeat_reason, which protects nobody"
     if target.publish and not says_something(target.publish_repeat_reason):

@@ -34,7 +34,12 @@ class _Labels:
 
 
 def questions(
-    rows: str, columns: str, about: str, meanings: Sequence[Mapping[str, object]], estimated: str = ""
+    rows: str,
+    columns: str,
+    about: str,
+    meanings: Sequence[Mapping[str, object]],
+    estimated: str = "",
+    events: Sequence[str] = (),
 ) -> list[Question]:
     """The questions that the columns allow, at most ten.
 
@@ -44,6 +49,7 @@ def questions(
         about: The table of facts.
         meanings: The rows of the table of columns.
         estimated: The table of estimated values, if there is one.
+        events: The tables of these people's events.
     """
     valued = {quoted(str(one["column_name"])) for one in meanings if estimated and one["estimated_share"] is not None}
     labels = [_labels(one, meanings) for one in meanings if one["role"] == "QUASI_IDENTIFIER"]
@@ -61,6 +67,8 @@ def questions(
         made.append(_by_quarter(estimated, dates))
     for name in (kinds or by)[:1]:
         made.append(_joined(rows, name))
+    for key in [quoted(str(one["column_name"])) for one in meanings if one["role"] == "KEY"]:
+        made += [_of_events(rows, each, key, ranked[:1]) for each in events]
     return [*made, *_of_all(columns, about)]
 
 
@@ -149,11 +157,24 @@ def _joined(rows: str, name: str) -> Question:
     )
 
 
+def _of_events(rows: str, events: str, key: str, by: Sequence[_Labels]) -> Question:
+    """The people without any row count, too: they are in the table of people alone."""
+    group, grouped, named = "", "", ""
+    if by:
+        name, rank = f"p.{by[0].name}", f"p.{by[0].rank}"
+        group, grouped, named = f"{name}, ", f"\nGROUP BY {name}, {rank} ORDER BY {rank}", f" by {by[0].name}"
+    return Question(
+        f"How many rows has {events}{named}, and of how many people?",
+        f"SELECT {group}count(e.{key}) AS events, count(DISTINCT e.{key}) AS people_with_any, "
+        f"count(DISTINCT p.{key}) AS people\nFROM {rows} AS p LEFT JOIN {events} AS e ON e.{key} = p.{key}{grouped}",
+    )
+
+
 def _of_all(columns: str, about: str) -> Iterator[Question]:
     yield Question(
         "How many records are missing? Totals lack them.",
         f"SELECT fact, value FROM {about}\nWHERE fact IN ('source_records', 'records', 'suppressed_records') "
-        "OR fact LIKE 'suppressed_by %' ORDER BY fact",
+        "OR fact LIKE 'suppressed_by %' OR fact LIKE 'removed_rows %' ORDER BY fact",
     )
     yield Question(
         "What does the table promise, what do its columns mean, and how is it cited?",

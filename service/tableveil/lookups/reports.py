@@ -196,14 +196,20 @@ def _is_seen(ledger: Ledger, release: Release, by: Seen) -> bool:
 
 def _columns(session: Session, release: Release) -> Iterator[ToldColumn]:
     """The columns as the tables that explain the release tell them; none if it has no such tables."""
-    named = {item.kind: _object(session, release, item.name) for item in release.objects}
-    if ObjectKind.COLUMNS not in named or ObjectKind.LABELS not in named:
-        return
-    query = exp.select(*map(column, ("column_name", "type", "role"))).from_(named[ObjectKind.COLUMNS])
-    query = query.where(column("describes").is_(exp.null())).order_by("position")
-    for name, type_, role in session.rows(query):
-        if role in ("QUASI_IDENTIFIER", "SENSITIVE", "INSENSITIVE"):
-            yield ToldColumn(name, type_, role, tuple(_labels(session, named[ObjectKind.LABELS], name)))
+    names = {kind: [item.name for item in release.objects if item.kind is kind] for kind in ObjectKind}
+    explained = [
+        ("", *of_people) for of_people in zip(names[ObjectKind.COLUMNS], names[ObjectKind.LABELS], strict=False)
+    ]
+    kinds = (ObjectKind.EVENTS, ObjectKind.EVENT_COLUMNS, ObjectKind.EVENT_LABELS)
+    for rows, *of_events in zip(*(names[kind] for kind in kinds), strict=False):
+        explained.append((f"{rows.removeprefix(f'{release.target_name}_')}.", *of_events))
+    for before, columns, labels in explained:
+        of_labels = _object(session, release, labels)
+        query = exp.select(*map(column, ("column_name", "type", "role"))).from_(_object(session, release, columns))
+        query = query.where(column("describes").is_(exp.null())).order_by("position")
+        for name, type_, role in session.rows(query):
+            if role in ("QUASI_IDENTIFIER", "SENSITIVE", "INSENSITIVE"):
+                yield ToldColumn(f"{before}{name}", type_, role, tuple(_labels(session, of_labels, name)))
 
 
 def _labels(session: Session, labels: exp.Table, name: str) -> Iterator[str]:

@@ -119,7 +119,8 @@ def _scores_compare(first: Release, second: Release) -> bool:
 
 
 def _hierarchies(release: Release) -> dict[str, Hierarchy]:
-    return {one.column: one.hierarchy for one in release.policy.attributes if one.HasField("hierarchy")}
+    policy = release.policy
+    return {wording.named_column(one, policy): one.hierarchy for one in policy.attributes if one.HasField("hierarchy")}
 
 
 def _privacy(release: Release) -> str:

@@ -11,7 +11,7 @@ from tableveil.report.facts import PublicColumn, PublicFacts, treatment_of
 from tableveil.report.model import Grid, Part, Sentences, Shares, Terms, Words
 from tableveil.report.public import exposure_grid, labels, models
 from tableveil.report.reached import asked, reached
-from tableveil.report.words import NOT_STATED, ROLES, columns_of_lists, named_column, of_people, role_of, stated
+from tableveil.report.words import NOT_STATED, ROLES, columns_of_lists, identifying, of_people, role_of, stated
 from tableveil.v1 import policy_pb2
 from tableveil.v1.classification_service_pb2 import ClassificationReport, Classifier
 from tableveil.v1.release_service_pb2 import AttributeResult, Guarantee, Release, SuppressedLabel
@@ -35,16 +35,12 @@ MOST_CHANGES = 15
 
 def columns(facts: PublicFacts, release: Release) -> Iterator[Part]:
     """Every column, also those that are not released; and the reasons for their roles."""
-    policy = {named_column(attribute, release.policy): attribute for attribute in release.policy.attributes}
+    policy = {wording.named_column(attribute, release.policy): attribute for attribute in release.policy.attributes}
     results = {result.column: result for result in release.attributes}
     rows = [_column(one, policy.get(one.name), results.get(one.name)) for one in facts.columns]
-    listed = {one.name for one in facts.columns}
     for name, attribute in policy.items():
-        role = role_of(attribute, release.policy)
-        if role == "IDENTIFYING":
-            rows.append((name, ROLES[role], "not released", "", "", ""))
-        elif name not in listed and attribute not in of_people(release.policy):
-            rows.append(_column(PublicColumn(name, role, "as it is in the source", ()), attribute, results.get(name)))
+        if becomes := identifying(attribute, release.policy):
+            rows.append((name, ROLES["IDENTIFYING"], becomes, "", "", ""))
     names = ("column", "role", "treatment", "loss", "different values", "labels")
     yield Grid("Columns of the source", names, tuple(rows), frozenset({3, 4}))
     yield Words(
@@ -69,7 +65,7 @@ def _exposures(facts: PublicFacts, release: Release) -> Iterator[Part]:
             "Somebody is found who is alone by what is known. Values follow that other people with a person's own "
             "values have, and nearly nobody else."
         )
-    elif any(one.role != "QUASI_IDENTIFIER" for one in facts.columns):
+    elif any(role_of(one, release.policy) in ("SENSITIVE", "INSENSITIVE") for one in of_people(release.policy)):
         yield Words("Nobody counted who could be found: another version made this release, or rows are elsewhere.")
 
 

@@ -13,7 +13,7 @@ from tableveil import wording
 from tableveil.lookups.reports import BesideLedger, ToldColumn
 from tableveil.policy.aggregation import without_codings
 from tableveil.privacy.among_released import RELEASED
-from tableveil.report.words import HANDLINGS, columns_of_lists, known_facts, method_of, of_people
+from tableveil.report.words import HANDLINGS, columns_of_lists, known_facts, method_of, role_of
 from tableveil.v1 import policy_pb2
 from tableveil.v1.release_service_pb2 import AttributeResult, Exposure, Guarantee, Release, Risk
 from tableveil.wording.methods import method_promise
@@ -116,10 +116,10 @@ def _columns(release: Release, beside_ledger: BesideLedger) -> Iterator[PublicCo
 
 def _listed(policy: policy_pb2.Policy) -> Iterator[ToldColumn]:
     """The columns that the policy names, where the tables that explain the release are gone or were not written."""
-    for attribute in of_people(policy):
-        role = policy_pb2.Role.Name(attribute.role or policy.default_role).removeprefix("ROLE_")
+    for attribute in policy.attributes:
+        role = role_of(attribute, policy)
         if role != "IDENTIFYING":
-            yield ToldColumn(attribute.column, "", role)
+            yield ToldColumn(wording.named_column(attribute, policy), "", role)
 
 
 def treatment_of(result: AttributeResult) -> str:

@@ -18,6 +18,7 @@ from tableveil.v1.release_service_pb2 import (
     PUBLICATION_STATE_PUBLISHED,
     PUBLICATION_STATE_WAITING,
     RELEASE_OBJECT_KIND_ESTIMATED,
+    RELEASE_OBJECT_KIND_EVENTS,
     RELEASE_STATE_PENDING,
     Release,
 )
@@ -73,11 +74,14 @@ def _purpose(facts: PublicFacts, evidence: OwnerEvidence) -> Iterator[tuple[str,
     found, release, people = facts.statements, evidence.release, evidence.people
     yield "for whom", f"{stated(found.recipient)}; {CONTEXTS.get(found.context, 'no context is stated')}"
     yield "why", f"{stated(found.purpose)}; legal basis: {stated(found.legal_basis)}"
+    related = release.policy.HasField("tables")
     read = ", ".join(map(wording.table_name, release.source_tables)) or wording.table_name(release.source)
+    if related:
+        read = wording.table_name(release.source)
     whose = "one person each, by the policy's statement"
     if people is not None:
         whose = f"{wording.count(people)} people"
-    elif release.policy.HasField("tables"):
+    elif related:
         whose = f"one person each, by {release.policy.tables.people.key}"
     elif release.policy.person_column:
         whose = f"people told apart by {release.policy.person_column}"
@@ -88,6 +92,14 @@ def _purpose(facts: PublicFacts, evidence: OwnerEvidence) -> Iterator[tuple[str,
         f"{wording.count(facts.suppressed)} are suppressed ({_part(facts.suppressed, release.records)}; the policy "
         f"allows {limit}).",
     )
+    if related:
+        events = [each for each in release.source_tables if each != release.source]
+        rows = [
+            f"{each.name} has {wording.count(each.rows)} rows"
+            for each in release.objects
+            if each.kind == RELEASE_OBJECT_KIND_EVENTS
+        ]
+        yield "events", f"{', '.join(map(wording.table_name, events))}. {', '.join(rows)}."
     by = f", by {wording.short(evidence.maker)}" if evidence.maker else ""
     yield "how", f"{facts.method[0].upper()}{facts.method[1:]}, on {facts.day}{by}. {wording.price(release)}".strip()
 

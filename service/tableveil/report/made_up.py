@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tableveil import wording
 from tableveil.report.facts import PublicColumn, PublicFacts
 from tableveil.report.model import Grid
-from tableveil.report.words import of_people, role_of
+from tableveil.report.words import identifying
 from tableveil.v1.policy_pb2 import Hierarchy, Policy
 
 MOST_COLUMNS = 12
@@ -21,11 +21,11 @@ _PERIOD = re.compile(r"(\d{4})(?:-Q([1-4])|-(\d\d))?")
 
 def made_up_rows(facts: PublicFacts, policy: Policy) -> Grid:
     """Two rows: for each column a value, and the label that the release has of it."""
-    hierarchies = {one.column: one.hierarchy for one in of_people(policy)}
+    hierarchies = {wording.named_column(one, policy): one.hierarchy for one in policy.attributes}
     hidden = [
-        (one.column, "…", "not released", "…", "not released")
-        for one in of_people(policy)
-        if role_of(one, policy) == "IDENTIFYING"
+        (wording.named_column(one, policy), "…", becomes, "…", becomes)
+        for one in policy.attributes
+        if (becomes := identifying(one, policy))
     ]
     # Where there is no room for all, those that readers get are shown.
     rows = [*(_row(one, hierarchies.get(one.name)) for one in facts.columns), *hidden]

@@ -113,10 +113,17 @@ def of_people(policy: policy_pb2.Policy) -> list[policy_pb2.Attribute]:
     return [each for each in policy.attributes if each.table in ("", policy.tables.people.table)]
 
 
-def named_column(attribute: policy_pb2.Attribute, policy: policy_pb2.Policy) -> str:
-    """The column's name, after that of its table where it is an event table's."""
-    is_event = attribute.table not in ("", policy.tables.people.table)
-    return f"{attribute.table}.{attribute.column}" if is_event else attribute.column
+def identifying(attribute: policy_pb2.Attribute, policy: policy_pb2.Policy) -> str:
+    """How an identifying column ends, in words; empty for other columns."""
+    if role_of(attribute, policy) != "IDENTIFYING":
+        return ""
+    people = policy.tables.people
+    keys = {each.name or each.table: each.person or people.key for each in policy.tables.events} | {
+        "": people.key,
+        people.table: people.key,
+    }
+    is_key = policy.HasField("tables") and attribute.column == keys.get(attribute.table)
+    return f"replaced by a fresh key in {people.key}" if is_key else "not released"
 
 
 def columns_of_lists(policy: policy_pb2.Policy) -> tuple[str, ...]:
@@ -153,9 +160,11 @@ def titled(model: PrivacyModel) -> str:
 
 
 def column_of(model: PrivacyModel) -> str:
-    """The sensitive column that a model looks at; empty if it looks at quasi-identifiers."""
+    """The sensitive column that a model looks at, after its event table's name; empty if it has quasi-identifiers."""
     kind = model.WhichOneof("kind")
-    return str(getattr(getattr(model, kind), "column", "")) if kind else ""
+    asked = getattr(model, kind) if kind else None
+    column = str(getattr(asked, "column", ""))
+    return f"{table}.{column}" if (table := str(getattr(asked, "table", ""))) else column
 
 
 def named(models: Iterable[PrivacyModel]) -> str:

@@ -36,6 +36,12 @@ def table_name(reference: policy_pb2.TableReference) -> str:
     return short(".".join(part for part in (reference.catalog, reference.schema, reference.table) if part))
 
 
+def named_column(attribute: policy_pb2.Attribute, policy: policy_pb2.Policy) -> str:
+    """The column's name, after that of its table where it is an event table's."""
+    is_event = attribute.table not in ("", policy.tables.people.table)
+    return f"{attribute.table}.{attribute.column}" if is_event else attribute.column
+
+
 def target_name(target: policy_pb2.ReleaseTarget) -> str:
     """A release's table or view."""
     return short(".".join(part for part in (target.schema, target.name) if part))

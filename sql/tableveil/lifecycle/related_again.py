@@ -78,6 +78,7 @@ def told(alike: int, keys: int, release: int) -> Warned | None:
         f"{alike:,} of {keys:,} keys are re-linked to keys of releases/{release} by what their rows have: readers who "
         "kept a copy know these people's earlier events, too.",
         alike,
+        "repeat_reason",
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from tableveil.errors import Fault
 from tableveil.policy import AttributePolicy, Policy, Role
@@ -16,24 +17,41 @@ from tableveil.state.release_objects import ObjectKind
 
 def planned_faults(target: Target, policy: Policy, source: Source) -> Iterator[Fault]:
     """Faults for which a target would refuse each release of the policy, by the policy's fields."""
-    release, beside = policy.release, {columns.name: columns.types for columns in label_columns(policy, source)}
-    columns: list[tuple[str, str]] = []
-    fields: dict[str, str] = {}
-    attributes = {a.column: (i, a) for i, a in enumerate(policy.attributes) if a.role is not Role.IDENTIFYING}
-    for column in source.columns:
-        if column.name in attributes:
-            i, attribute = attributes[column.name]
-            own = [(column.name, _type(attribute, column)), *beside.get(column.name, ())]
-            columns += own
-            fields |= dict.fromkeys((name for name, _ in own), f"attributes[{i}].column")
+    release, related = policy.release, policy.related
+    columns, fields = _released(policy, source, [f"attributes[{i}]" for i in range(len(policy.attributes))])
     if policy.marker_column:
         columns.append((policy.marker_column, "BOOLEAN"))
         fields[policy.marker_column] = "marker_column"
     if release.class_id:
         columns.append((CLASS_ID, "BIGINT"))
-    yield from target.faults([Item(release.name, ObjectKind.ROWS, tuple(columns), fields=fields)])
-    others = [Item(name, ObjectKind.CLASSES, ()) for name in release.object_names[1:]]
-    yield from target.faults(others)
+    items = [Item(release.name, ObjectKind.ROWS, tuple(columns), fields=fields)]
+    for event, rows in zip(related.events if related else (), source.related, strict=True):
+        own = replace(policy, attributes=event.attributes)
+        columns, fields = _released(own, rows, [event.field(i) for i in range(len(event.attributes))])
+        items.append(Item(release.event_name(event.name), ObjectKind.EVENTS, tuple(columns), fields=fields))
+    named = {item.name for item in items}
+    items += [Item(name, ObjectKind.CLASSES, ()) for name in release.object_names if name not in named]
+    yield from target.faults(items)
+
+
+def _released(
+    policy: Policy, source: Source, attribute_fields: Sequence[str]
+) -> tuple[list[tuple[str, str]], dict[str, str]]:
+    """The columns of the source that are released, those beside labels, and the fields that they are of."""
+    columns, fields = list[tuple[str, str]](), dict[str, str]()
+    beside = {each.name: each.types for each in label_columns(policy, source)}
+    attributes = {
+        attribute.column: (field, attribute)
+        for field, attribute in zip(attribute_fields, policy.attributes, strict=True)
+        if attribute.role is not Role.IDENTIFYING
+    }
+    for column in source.columns:
+        if column.name in attributes:
+            field, attribute = attributes[column.name]
+            own = [(column.name, _type(attribute, column)), *beside.get(column.name, ())]
+            columns += own
+            fields |= dict.fromkeys((name for name, _ in own), f"{field}.column")
+    return columns, fields
 
 
 def _type(attribute: AttributePolicy, column: Column) -> str:

@@ -37,7 +37,9 @@ def related_account(session: Session, plan: ReleasePlan, target: ReleaseTarget) 
     rows = sum(events.staged.rows for events in related.events)
     groups = [_of_group(group) for group in related.account.losers]
     yield note(
-        f"{removed:,} of {rows:,} rows of events are not released. Some are missing of {'; '.join(groups)}.", removed
+        f"{removed:,} of {rows:,} rows of events are not released. Some are missing of {'; '.join(groups)}.",
+        removed,
+        "tables.rows_limit",
     )
     if not related.account.moved:
         return
@@ -53,6 +55,7 @@ def related_account(session: Session, plan: ReleasePlan, target: ReleaseTarget) 
             "The odds ratios of people who have rows of two labels moved most, from the source to the release, for "
             f"{'; '.join(pairs)}. Labels have their ranks in {names}.",
             len(pairs),
+            "tables.rows_limit",
         )
 
 

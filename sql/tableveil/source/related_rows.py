@@ -101,9 +101,8 @@ def check_related_rows(
         if orphans and event.orphans is Orphans.REFUSE:
             faults.append(_refused_orphans(f"tables.events[{i}].orphans", orphans, rows, people))
         elif orphans:
-            notes.append(
-                note(f"{orphans:,} rows of {rows.shown} are left out: their person is not in {people.shown}.", orphans)
-            )
+            left = f"{orphans:,} rows of {rows.shown} are left out: their person is not in {people.shown}."
+            notes.append(note(left, orphans, f"tables.events[{i}].orphans"))
         faults += _check_by_person(session, rows)
     faults += _check_singling(session, people, tables)
     if related.relative_time is not None:

@@ -56,7 +56,9 @@ def ask(visit: Visit) -> Response:
         rows, columns, about = (f"{quoted(release.target.schema)}.{quoted(names[kind])}" for kind in kinds)
         named = names.get(v1.RELEASE_OBJECT_KIND_ESTIMATED)
         estimated = f"{quoted(release.target.schema)}.{quoted(named)}" if named else ""
-        made = questions(rows, columns, about, meanings, estimated)
+        events = [item.name for item in release.objects if item.kind == v1.RELEASE_OBJECT_KIND_EVENTS]
+        of_events = [f"{quoted(release.target.schema)}.{quoted(each)}" for each in events]
+        made = questions(rows, columns, about, meanings, estimated, of_events)
     if visit.is_part:
         return HTMLResponse(fragment("questions_part.html", questions=made))
     return visit.page("questions.html", release=release, questions=made)
