@@ -149,7 +149,7 @@ def promise(model: PrivacyModel, lists: Collection[str] = ()) -> str:
     asked = getattr(model, kind)
     words = _OF_ELEMENTS if column_of(model) in lists else PROMISES
     parameters = {field.name: getattr(asked, field.name) for field in asked.DESCRIPTOR.fields}
-    parameters |= {"m": known_facts(model)}
+    parameters |= {"m": known_facts(model), "column": column_of(model)}
     return words.get(kind, PROMISES[kind]).format(**parameters)
 
 
