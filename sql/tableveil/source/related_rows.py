@@ -19,7 +19,7 @@ from tableveil.policy import (
     RelativeTime,
     Role,
 )
-from tableveil.source.model import Source
+from tableveil.source.model import Column, Source
 
 KEY = 10
 """From so many different values on, or people, a share of them says something."""
@@ -39,6 +39,7 @@ TELLS_DATES = 0.9
 ENOUGH_ROWS = 5
 """A value with so many rows has some of one year by more than chance."""
 
+_MOST_DAYS = 2**31 - 1
 _PARTS = ("year", "quarter")
 _DATES = (ValueKind.DATE, ValueKind.TIMESTAMP)
 _NUMBERS = (ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT)
@@ -108,6 +109,7 @@ def check_related_rows(
     if related.relative_time is not None:
         faults += _check_anchor(source, related.relative_time)
         faults += _check_days(people, tables)
+        faults += _check_span(session, people, tables, source, related.relative_time)
         for rows in tables:
             faults += _check_told(session, rows)
     return faults, notes
@@ -237,7 +239,7 @@ def _alone(session: Session, tables: Sequence[tuple[_Rows, Sequence[_Column]]]) 
 def _check_anchor(source: Source, time: RelativeTime) -> Iterator[Fault]:
     """The fault of an anchor that is no date."""
     found = next((each for each in source.columns if each.name == time.column), None)
-    if time.column and (found is None or found.kind not in _DATES):
+    if time.column and (found is None or not _dated(found)):
         actual = shortened(time.column) if found is None else f"{shortened(time.column)}, of type {found.type}"
         yield Fault("tables.relative_time.column", actual, "a date or timestamp of the people's table")
 
@@ -260,55 +262,75 @@ def _check_days(people: _Rows, tables: Sequence[_Rows]) -> Iterator[Fault]:
         yield Fault("tables.relative_time", "no date among the released columns of events", "at least one", hint)
 
 
+def _check_span(
+    session: Session, people: _Rows, tables: Sequence[_Rows], source: Source, time: RelativeTime
+) -> Iterator[Fault]:
+    """The fault of dates that have more days between them than a number of days holds."""
+    dates = [(rows.rows, each.sql) for rows in tables for each in rows.columns if each.is_day]
+    dates += [(people.rows, _name(each.name)) for each in source.columns if each.name == time.column and _dated(each)]
+    finite = " UNION ALL ".join(
+        f"SELECT {name}::DATE AS day FROM {rows} WHERE isfinite({name})" for rows, name in dates
+    )
+    if dates and (session.value(f"SELECT max(day) - min(day) FROM ({finite})") or 0) > _MOST_DAYS:
+        actual = f"dates that have more than {_MOST_DAYS:,} days between them"
+        yield Fault("tables.relative_time", actual, "dates of people's events", "Make dates of no event NULL.")
+
+
+def _dated(column: Column) -> bool:
+    return column.kind in _DATES
+
+
 def _check_told(session: Session, events: _Rows) -> Iterator[Fault]:
     """The faults of columns beside days whose values tell when the day was: dates as texts, years, numbers in order."""
     day = next((each for each in events.columns if each.is_day), None)
     others = [each for each in events.columns if not each.is_day]
     if day is None or not others:
         return
-    rows = f"(SELECT *, {day.sql}::DATE AS day_of_row FROM {events.rows} WHERE {day.sql} IS NOT NULL)"
-    tells = _by_themselves(session, rows, others) | _by_parts_of_years(session, rows, others)
-    for each in (each for each in others if each.sql in tells):
+    listed = ", ".join(f"{each.sql} AS c{j}" for j, each in enumerate(others))
+    rows = f"(SELECT {day.sql}::DATE AS day_of_row, {listed} FROM {events.rows} WHERE {day.sql} IS NOT NULL)"
+    kinds = [each.kind for each in others]
+    tells = _by_themselves(session, rows, kinds) | _by_parts_of_years(session, rows, len(others))
+    for each in (each for j, each in enumerate(others) if j in tells):
         hint = "Days since an anchor would not hide it. Make it IDENTIFYING."
         actual = f"{each.shown}, whose values tell when the dates in {day.shown} were"
         yield Fault(f"{each.field}.column", actual, "a column that tells no date, because of relative_time", hint)
 
 
-def _by_themselves(session: Session, rows: str, columns: Sequence[_Column]) -> set[str]:
-    """The columns that are texts of dates, or numbers that grow with the day."""
-    tells, facts = set[str](), list[str]()
-    for each in columns:
-        as_text = f"trim({each.sql}::VARCHAR)"
+def _by_themselves(session: Session, rows: str, kinds: Sequence[ValueKind]) -> set[int]:
+    """The places of columns that are texts of dates, or numbers that grow with the day."""
+    tells, facts = set[int](), list[str]()
+    for j, kind in enumerate(kinds):
+        as_text = f"trim(c{j}::VARCHAR)"
         is_date = f"coalesce(try_cast({as_text} AS TIMESTAMP), try_cast({as_text} || '-01' AS TIMESTAMP)) IS NOT NULL"
-        ordered = f"corr({each.sql}::DOUBLE, epoch(day_of_row))" if each.kind in _NUMBERS else "NULL"
-        facts += [f"count({each.sql})", f"count(*) FILTER ({is_date})" if each.kind is ValueKind.TEXT else "0", ordered]
+        ordered = f"corr(c{j}::DOUBLE, epoch(day_of_row))" if kind in _NUMBERS else "NULL"
+        facts += [f"count(c{j})", f"count(*) FILTER ({is_date})" if kind is ValueKind.TEXT else "0", ordered]
     found = session.row(f"SELECT {', '.join(facts)} FROM {rows}")
-    for j, each in enumerate(columns):
+    for j, _ in enumerate(kinds):
         given, dates, in_order = found[3 * j : 3 * j + 3]
         if given >= KEY and (dates >= TELLS_DATES * given or abs(in_order or 0) >= TELLS_DATES):
-            tells.add(each.sql)
+            tells.add(j)
     return tells
 
 
-def _by_parts_of_years(session: Session, rows: str, columns: Sequence[_Column]) -> set[str]:
-    """The columns whose values have rows of one year or one quarter only, although rows are of several."""
-    usual = [f"SELECT {part}(day_of_row) AS of, count(*) AS n FROM {rows} GROUP BY of" for part in _PARTS]
+def _by_parts_of_years(session: Session, rows: str, columns: int) -> set[int]:
+    """The places of columns whose values have rows of one year or one quarter only, although rows are of several."""
+    usual = [f"SELECT count(*) AS n FROM {rows} GROUP BY {part}(day_of_row)" for part in _PARTS]
     shares = [session.value(f"SELECT max(n) / sum(n) FROM ({query})") for query in usual]
     parts = [part for part, share in zip(_PARTS, shares, strict=True) if share is not None and share <= NO_CHANCE]
-    asked = [(each, part) for each in columns for part in parts]
+    asked = [(place, part) for place in range(columns) for part in parts]
     if not asked:
         return set()
     by_value = " UNION ALL ".join(
         f"SELECT {j} AS j, count(*) AS n, count(DISTINCT {part}(day_of_row)) AS parts FROM {rows} "
-        f"WHERE {each.sql} IS NOT NULL GROUP BY hash({each.sql})"
-        for j, (each, part) in enumerate(asked)
+        f"WHERE c{place} IS NOT NULL GROUP BY hash(c{place})"
+        for j, (place, part) in enumerate(asked)
     )
     found = session.rows(
         f"SELECT j, sum(n), sum(n) FILTER (n >= {ENOUGH_ROWS}), sum(n) FILTER (n >= {ENOUGH_ROWS} AND parts = 1) "
         f"FROM ({by_value}) GROUP BY j"
     )
     return {
-        asked[j][0].sql
+        asked[j][0]
         for j, given, many, told in found
         if many is not None and many >= max(KEY, given / 2) and (told or 0) >= TELLS_DATES * many
     }

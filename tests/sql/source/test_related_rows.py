@@ -199,6 +199,25 @@ def test_days_need_a_date_and_an_anchor(session: Session) -> None:
         assert refused(session, (BEGAN,), time=RelativeTime(Anchor.COLUMN, name))[0] == ["tables.relative_time.column"]
 
 
+def test_days_are_numbers_that_an_integer_holds(session: Session) -> None:
+    """Infinite dates are none; those of databases reach from the year -5,877,641 to 5,881,580."""
+    session.execute(f"UPDATE \"{VISITS}\" SET began = 'infinity' WHERE visit = 10")
+    assert refused(session, (WARD, BEGAN), time=FIRST)[0] == []
+    session.execute(f"UPDATE \"{VISITS}\" SET began = DATE '5881580-07-10' WHERE visit = 10")
+    assert refused(session, (WARD, BEGAN), time=FIRST)[0] == []
+    session.execute(f"UPDATE \"{VISITS}\" SET began = DATE '5877641-06-25 (BC)' WHERE visit = 21")
+    assert refused(session, (WARD, BEGAN), time=FIRST)[0] == ["tables.relative_time"]
+    assert refused(session, (WARD, BEGAN))[0] == []
+
+
+@pytest.mark.parametrize("name", ["of", "day_of_row", "n", "j", "parts", "c0", "c1"])
+def test_columns_of_any_name_beside_days(session: Session, name: str) -> None:
+    change(session, VISITS, f'ward AS "{name}", year(began) AS told')
+    assert refused(session, (BEGAN, replace(WARD, column=name)), time=FIRST)[0] == []
+    told = AttributePolicy("told", Role.QUASI_IDENTIFIER, ANY)
+    assert refused(session, (BEGAN, replace(WARD, column=name), told), time=FIRST)[0] == ["attributes[5].column"]
+
+
 @pytest.mark.parametrize("rows", ["FALSE", "whose = 1", "visit % 10 = 0"])
 def test_few_rows(session: Session, rows: str) -> None:
     session.execute(f'DELETE FROM "{VISITS}" WHERE NOT ({rows})')
