@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy import Combination, HierarchyDefinition, ValueKind, bounds_kind
@@ -106,8 +106,7 @@ def has_labels(attribute: AttributePolicy) -> bool:
 
 def check_label_columns(policy: Policy, source: Source) -> Iterator[Fault]:
     """Faults of released columns that have a name which another column needs; case makes no difference."""
-    roles = {attribute.column: attribute.role for attribute in policy.attributes}
-    taken = {c.name.casefold(): c.name for c in source.columns if roles.get(c.name) not in (None, Role.IDENTIFYING)}
+    taken = _released(policy, source)
     if policy.marker_column:
         taken.setdefault(policy.marker_column.casefold(), policy.marker_column)
     if policy.release.class_id:
@@ -117,16 +116,44 @@ def check_label_columns(policy: Policy, source: Source) -> Iterator[Fault]:
     for name in (CLASS_ID, ESTIMATED) if policy.release.estimates else ():
         if name in taken and (name != CLASS_ID or not policy.release.class_id):
             yield _taken("release.estimates", taken[name], "the estimated table")
+    yield from _check_beside(policy, source, taken, lambda j: f"attributes[{j}]")
+    related = policy.related
+    # A table that is missing has a fault already.
+    if related is None or len(source.related) < len(related.events):
+        return
+    for event, rows in zip(related.events, source.related, strict=True):
+        own = replace(policy, attributes=event.attributes)
+        if related.relative_time:
+            # The columns of days have ends that are whole numbers.
+            rows = replace(rows, columns=tuple(map(_as_days, rows.columns)))
+        yield from _check_beside(own, rows, _released(own, rows), event.field)
+
+
+def _released(policy: Policy, source: Source) -> dict[str, str]:
+    """The released columns by their names without case; related tables have a fresh key of the people's name."""
+    roles = {attribute.column: attribute.role for attribute in policy.attributes}
+    names = [c.name for c in source.columns if roles.get(c.name) not in (None, Role.IDENTIFYING)]
+    names += [policy.person_column] if policy.related and policy.person_column else []
+    return {name.casefold(): name for name in names}
+
+
+def _check_beside(policy: Policy, source: Source, taken: dict[str, str], path: Callable[[int], str]) -> Iterator[Fault]:
+    """The faults of names of columns beside labels; it adds these to the ones that are taken."""
     for columns in label_columns(policy, source):
         for name, _ in columns.types:
             if name.casefold() in taken:
-                field = f"attributes[{policy.attributes.index(columns.attribute)}].column"
+                field = f"{path(policy.attributes.index(columns.attribute))}.column"
                 yield _taken(field, taken[name.casefold()], f"{shortened(name)} beside {shortened(columns.name)}")
             taken.setdefault(name.casefold(), name)
 
 
+def _as_days(column: Column) -> Column:
+    dated = column.kind in (ValueKind.DATE, ValueKind.TIMESTAMP)
+    return Column(column.name, "INTEGER", ValueKind.INTEGER) if dated else column
+
+
 def _taken(field: str, name: str, needed: str) -> Fault:
-    hint = "Rename the column in a source_query, or set release.label_columns: false."
+    hint = "Rename the column in a source_query or a table, or set release.label_columns: false."
     if field != (own := field.removeprefix("release.")):
         hint = f"Rename the column in a source_query, or leave {own} out."
     return Fault(

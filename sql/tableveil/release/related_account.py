@@ -70,7 +70,8 @@ def _questions(session: Session, plan: ReleasePlan, events: EventRelease, people
         return
     day, told = events.staged.days[0], "which labels would tell"
     soon = exp.CountIf(this=exp.LTE(this=column(day), expression=limit(_MONTH)))
-    in_source = session.value(exp.select(soon).from_(events.staged.source.table()))
+    # A sum of no rows is NULL, as that of rows without a day is.
+    in_source = session.value(exp.select(soon).from_(events.staged.source.table())) or 0
     if target.label_columns:
         wanted = [column(of) for of in ("number_from", "number_to", "records")]
         labels = table(target.event_labels_name(events.name), target.schema, plan.source.reference.catalog)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tableveil.backend import WarehouseSession
 from tableveil.errors import Fault, NearestNames, nearest, shortened
+from tableveil.hierarchy import ValueKind
 from tableveil.policy import AttributePolicy, EventTable, Policy, RelatedTables, Role
 from tableveil.source.model import Column, Source
 from tableveil.source.tables import columns_of, find_table, shown_type
@@ -79,7 +80,9 @@ def _check_key(
     own = next((each for each in columns if isinstance(each, Column) and each.name == event.person), None)
     if key is None:
         return []
-    if own is None or own.kind is not key.kind:
+    # Types without a kind of their own have little in common: a database may fail to cast one to the other.
+    of_others = key.kind is ValueKind.OTHER and own is not None and own.type != key.type
+    if own is None or own.kind is not key.kind or of_others:
         expected = f"type {shown_type(key.type)}, as that of the people's key"
         return [Fault(f"{field}.person", f"type {shown_type(type_)}", expected, "Cast one of them in a table or view.")]
     return []

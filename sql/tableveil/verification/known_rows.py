@@ -19,7 +19,7 @@ _SAMPLE = 1000
 def check_known_rows(
     session: Session, policy: Policy, source_people: int, written: Written, removed: Sequence[tuple[int, int]]
 ) -> list[str]:
-    """Faults of the curve and the facts; it needs the tables of `check_related`."""
+    """Faults of the curve and of the facts, if these are told; it needs the tables of `check_related`."""
     problems = []
     k = max((model.k for model in policy.privacy_models if isinstance(model, KAnonymity)), default=1)
     if written.curve is not None:
@@ -105,6 +105,8 @@ def _check_facts(
 ) -> list[str]:
     related = policy.related
     assert related is not None, "the facts are of related tables"
+    if not policy.release.label_columns:
+        return []
     m = max((model.m for model in policy.privacy_models if isinstance(model, KnownFacts)), default=0)
     time = related.relative_time
     facts: dict[str, str] = dict(

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from tableveil.backend import Database, Session
-from tableveil.errors import InfeasibleError
+from tableveil.errors import InfeasibleError, InvalidError
 from tableveil.hierarchy.rules import Intervals, SuppressionOnly
 from tableveil.policy import (
     Anchor,
@@ -166,6 +166,72 @@ def test_shares_of_sensitive_values_choose_levels_or_judge_them(database: Databa
     with pytest.raises(InfeasibleError) as unprotected:
         run(database, judged)
     assert unprotected.value.code == "VALUES_UNPROTECTED"
+
+
+@pytest.mark.usefixtures("clinic")
+def test_a_release_without_label_columns_tells_no_facts(database: Database, session: Session, run: Run) -> None:
+    policy = _policy(1, Anchor.PREVIOUS_EVENT)
+    session.execute('UPDATE main.visits SET "the day" = NULL')
+    release = run(database, replace(policy, release=replace(policy.release, label_columns=False)))
+    assert "r_about" not in {item.name for item in release.objects}
+    (told,) = (each for each in release.warnings if each.startswith("Rows of 'labs' per person"))
+    assert told.endswith("which labels would tell.")
+
+
+@pytest.mark.usefixtures("clinic")
+def test_rows_without_a_day_are_within_no_days(database: Database, session: Session, run: Run) -> None:
+    for name, day, _ in DATED:
+        session.execute(
+            f"DELETE FROM main.{name}; INSERT INTO main.{name} SELECT 'p' || i, NULL, 'a', NULL FROM range(30) r(i)"
+        )
+        assert session.value(f'SELECT count("{day}") FROM main.{name}') == 0
+    release = run(database, _policy(1, Anchor.PREVIOUS_EVENT))
+    assert sum("of the event before are 0.0 % of them" in each for each in release.warnings) == 2
+
+
+@pytest.mark.usefixtures("clinic")
+@pytest.mark.parametrize(
+    ("name", "old", "new", "field"),
+    [
+        ("visits", "ward's", "THE DAY_rank", "attributes[0].column"),
+        ("labs", "code", "taken_to", "attributes[0].column"),
+    ],
+)
+def test_names_of_columns_beside_labels_of_events_are_refused(
+    database: Database, session: Session, run: Run, name: str, old: str, new: str, field: str
+) -> None:
+    session.execute(f'ALTER TABLE main.{name} RENAME "{old}" TO "{new}"')
+    policy = _policy(1, Anchor.FIRST_EVENT)
+    (related,) = policy.methods
+    assert isinstance(related, RelatedTables)
+    events = [
+        replace(event, attributes=tuple(replace(a, column=new) if a.column == old else a for a in event.attributes))
+        for event in related.events
+    ]
+    with pytest.raises(InvalidError) as refused:
+        run(database, replace(policy, methods=(replace(related, events=tuple(events)),)))
+    assert [fault.field for fault in refused.value.faults] == [field]
+
+
+@pytest.mark.usefixtures("clinic")
+def test_a_fresh_key_has_a_name_of_its_own(database: Database, session: Session, run: Run) -> None:
+    session.execute(f'ALTER TABLE main.patients RENAME "{KEY.replace(chr(34), chr(34) * 2)}" TO age_rank')
+    policy = _policy(1, Anchor.FIRST_EVENT)
+    attributes = (replace(policy.attributes[0], column="age_rank"), policy.attributes[1])
+    with pytest.raises(InvalidError) as refused:
+        run(database, replace(policy, attributes=attributes, person_column="age_rank"))
+    assert [fault.field for fault in refused.value.faults] == ["attributes[1].column"]
+
+
+@pytest.mark.usefixtures("clinic")
+def test_a_key_of_another_type_is_refused(database: Database, session: Session, run: Run) -> None:
+    key = KEY.replace(chr(34), chr(34) * 2)
+    session.execute(f'CREATE OR REPLACE TABLE main.patients AS SELECT * REPLACE (uuid() AS "{key}") FROM main.patients')
+    session.execute("CREATE OR REPLACE TABLE main.visits AS SELECT * REPLACE (encode(whose) AS whose) FROM main.visits")
+    session.execute("CREATE OR REPLACE TABLE main.labs AS SELECT * REPLACE (uuid() AS whose) FROM main.labs")
+    with pytest.raises(InvalidError) as refused:
+        run(database, _policy(1, Anchor.FIRST_EVENT))
+    assert [fault.field for fault in refused.value.faults] == ["tables.events[0].person"]
 
 
 @pytest.mark.usefixtures("clinic")
