@@ -341,7 +341,11 @@ class SensitiveShare:
 
     def __str__(self) -> str:
         where = f"{self.table}.{self.column}" if self.table else self.column
-        return f"at most 1/{self.l:f} with a value of {where}"
+        if not self.values:
+            return f"at most 1/{self.l:f} with a value of {where}"
+        number = len(self.values)
+        named = f"each of {number} named values" if number > 1 else "the one named value"
+        return f"at most 1/{self.l:f} with {named} of {where}, and no bound for its other values"
 
 
 SensitiveModel = (

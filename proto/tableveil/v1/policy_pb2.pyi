@@ -3580,8 +3580,9 @@ class SensitiveShare(_message.Message):
     """The reciprocal of the share, as an exact decimal. Required. Refused: 1 or less."""
     @_builtins.property
     def values(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The values, as text, each of which at most that share has, in any released row of theirs. Default: any value of the
-        people's column; of events, the values of the known rows. NULL is no value. Refused: a value twice.
+        """The values, as text, each of which at most that share has, in any released row of theirs. Others are not bounded.
+        Default: any value of the people's column; of events, the values of the known rows. NULL is no value. Warned of: a
+        value that no row has. Refused: a value twice; one that is not of the column's type.
         """
 
     def __init__(

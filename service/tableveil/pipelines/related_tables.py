@@ -35,7 +35,7 @@ from tableveil.policy import (
 )
 from tableveil.policy.methods.related_tables import RELATED_TABLES
 from tableveil.related.staging import StagedEvents, codes_of_events, codes_of_people, stage_events, stage_people
-from tableveil.related.values import values_of_events, values_of_people
+from tableveil.related.values import check_named, values_of_events, values_of_people
 from tableveil.release import ReleasePlan
 from tableveil.release.by_value import ByValue
 from tableveil.release.related import RelatedRelease, event_release, fresh_keys, people_plan
@@ -128,6 +128,12 @@ class RelatedTablesMethod(Method[CountedRelated]):
         session, options, key = job.session, RELATED_TABLES.options(policy), policy.person_column or ""
         related = read.source.related
         faults, notes = check_related_rows(session, read.source, related, policy, options)
+        for i, model in enumerate(policy.privacy_models):
+            if isinstance(model, SensitiveShare):
+                held = {each.name: of for each, of in zip(options.events, related, strict=True)}.get(model.table)
+                field = f"privacy_models[{i}].sensitive_share"
+                misfits, absent = check_named(session, held or read.source, model.column, model.values, field)
+                faults, notes = [*faults, *misfits], [*notes, *absent]
         if faults:
             raise InvalidError.about("POLICY_INVALID", "the policy does not fit the tables", faults)
         counted = count_classes(job.rows, policy, read)

@@ -79,6 +79,11 @@ PROMISES = {
 }
 """One sentence for each privacy model, with its parameters."""
 
+_OF_NAMED_VALUES = (
+    "At most one in {l} of the people of a class who have the known rows has any one of the values of {column} that "
+    "the policy names; its other values are not bounded."
+)
+
 _OF_ELEMENTS = {
     "probabilistic_l_diversity": (
         "Cells of {column} are lists: no element is in more than one in {l} of a class's records that have any."
@@ -150,6 +155,8 @@ def promise(model: PrivacyModel, lists: Collection[str] = ()) -> str:
     words = _OF_ELEMENTS if column_of(model) in lists else PROMISES
     parameters = {field.name: getattr(asked, field.name) for field in asked.DESCRIPTOR.fields}
     parameters |= {"m": known_facts(model), "column": column_of(model)}
+    if parameters.get("values") and kind == "sensitive_share":
+        return _OF_NAMED_VALUES.format(**parameters)
     return words.get(kind, PROMISES[kind]).format(**parameters)
 
 

@@ -8,15 +8,68 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, left_join, number, row_number, table, text
+from tableveil.backend import Session, alias, cast, column, left_join, number, row_number, sql, table, text, try_cast
+from tableveil.errors import Fault, Warned, must_decide, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.related.staging import PEOPLE, StagedEvents
-from tableveil.source import Source
+from tableveil.source import Column, Source
 from tableveil.source.spelling import spelling
 
 Ints = NDArray[np.int32]
 
 _VALUES = "sensitive_values"
+
+_WIDE = {ValueKind.INTEGER: "DECIMAL(38,10)", ValueKind.DECIMAL: "DECIMAL(38,10)", ValueKind.DATE: "TIMESTAMP"}
+"""The types that keep what these kinds round away."""
+
+
+def check_named(
+    session: Session, source: Source, name: str, named: Sequence[str], field: str
+) -> tuple[list[Fault], list[Warned]]:
+    """Faults of named values that are not of the column's type, and a warning about those that no row has."""
+    own, value = source.column(name), column("value")
+    if not named:
+        return [], []
+    given = exp.values([(i, one) for i, one in enumerate(named)], alias="given", columns=["i", "value"])
+    rows = session.rows(
+        sql(
+            "SELECT i, coalesce($exact, FALSE), coalesce($read IN (SELECT $own FROM $rows WHERE $own IS NOT NULL), "
+            "FALSE) FROM $given ORDER BY i",
+            exact=_is_exact(value, own),
+            read=_read(value, own),
+            own=spelling(column(name, "source"), own),
+            rows=source.table("source"),
+            given=given,
+        )
+    )
+    expected = f"a value of {shortened(name)}, whose type is {shortened(own.type)}"
+    hint = "Write it as DuckDB shows it."
+    faults = [Fault(f"{field}.values[{i}]", shortened(named[i]), expected, hint) for i, fits, _ in rows if not fits]
+    absent = [i for i, fits, found in rows if fits and not found]
+    if not absent:
+        return faults, []
+    others = f", nor any of {len(absent) - 1:,} others" if len(absent) > 1 else ""
+    warning = (
+        f"No row has values[{absent[0]}] of the {len(named):,} values of {shortened(name)} that sensitive_share "
+        f"names{others}. Only named values are bounded, as the rows have them. Correct or remove it."
+    )
+    return faults, [must_decide(warning, len(absent), f"{field}.values[{absent[0]}]")]
+
+
+def _read(value: exp.Expr, own: Column) -> exp.Expr:
+    """A named value, a text, as one of the column; NULL if it is of another type."""
+    return spelling(value, own) if own.kind is ValueKind.TEXT else try_cast(value, own.type)
+
+
+def _is_exact(value: exp.Expr, own: Column) -> exp.Expr:
+    """Whether a text is a value of the column's type, and not rounded to one as 1.5 is to an integer."""
+    read = _read(value, own)
+    wide = _WIDE.get(own.kind)
+    some = read.is_(exp.null()).not_()
+    if wide is None:
+        return some
+    same = exp.EQ(this=try_cast(read.copy(), wide), expression=try_cast(value.copy(), wide))
+    return exp.and_(some, exp.Coalesce(this=same, expressions=[exp.true()]))
 
 
 def values_of_people(session: Session, source: Source, key: str, name: str, named: Sequence[str]) -> tuple[Ints, Ints]:
@@ -36,11 +89,10 @@ def _values(
     session: Session, source: Source, rows: exp.Select, name: str, named: Sequence[str], of: exp.Expr
 ) -> tuple[Ints, Ints]:
     own = source.column(name)
-    value = cast(spelling(column(name, "source"), own), "VARCHAR")
+    value = spelling(column(name, "source"), own)
     distinct = rows.select(alias(value, "value")).distinct().where(column(name, "source").is_(exp.null()).not_())
     if named:
-        is_text = own.kind is ValueKind.TEXT
-        each = [spelling(text(one), own) if is_text else text(one) for one in named]
+        each = [_read(text(one), own) for one in named]
         distinct = (
             exp.select("value").from_(distinct.subquery("each")).where(exp.In(this=column("value"), expressions=each))
         )

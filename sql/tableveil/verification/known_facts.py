@@ -113,20 +113,19 @@ def _check_share(session: Session, policy: Policy, written: Written, model: Sens
     """How often a value is that of too many of the people of a class whom some set of facts leaves."""
     events = next((events for events in written.events if events.name == model.table), None)
     rows, types = (written.rows, written.types) if events is None else (events.rows, events.types)
-    person, value = (
-        f"hash({quoted(policy.person_column or '')})",
-        folded(quoted(model.column), dict(types)[model.column]),
-    )
+    person, type_ = f"hash({quoted(policy.person_column or '')})", dict(types)[model.column]
+    value = folded(quoted(model.column), type_)
     label, of_known_rows = "", ""
     if events is not None and not model.values:
         nr = written.events.index(events)
         label = f", {label_hash(nr, (quoted(labels.column) for labels in events.labels))} AS label"
         of_known_rows = "WHERE label IN (a, b)"
-    listed = f"IN (SELECT {folded('v', 'VARCHAR')} FROM unnest(?::VARCHAR[]) AS named(v))"
+    # A name is a value of the column's type: "1" is the DOUBLE 1.0.
+    listed = f"IN (SELECT {folded(f'TRY_CAST(v AS {type_})', type_)} FROM unnest(?::VARCHAR[]) AS named(v))"
     session.stage(
         "related_having",
-        f"SELECT DISTINCT {person} AS person, {value}::VARCHAR AS value{label} FROM {quoted(*rows)} "
-        f"WHERE {value}::VARCHAR {listed if model.values else 'IS NOT NULL'}",
+        f"SELECT DISTINCT {person} AS person, {value} AS value{label} FROM {quoted(*rows)} "
+        f"WHERE {value} {listed if model.values else 'IS NOT NULL'}",
         [list(model.values)] if model.values else [],
     )
     numerator, denominator = at_least(model.l)

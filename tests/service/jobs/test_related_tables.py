@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from tableveil.backend import Database, Session
-from tableveil.errors import InfeasibleError, InvalidError
+from tableveil.errors import InfeasibleError, InvalidError, undecided
 from tableveil.hierarchy.rules import Intervals, SuppressionOnly
 from tableveil.policy import (
     Anchor,
@@ -232,6 +232,55 @@ def test_a_key_of_another_type_is_refused(database: Database, session: Session, 
     with pytest.raises(InvalidError) as refused:
         run(database, _policy(1, Anchor.FIRST_EVENT))
     assert [fault.field for fault in refused.value.faults] == ["tables.events[0].person"]
+
+
+@pytest.mark.usefixtures("clinic")
+@pytest.mark.parametrize(
+    ("type_", "values", "named", "misfit", "absent"),
+    [
+        ("DOUBLE", "['1', '2', 'NaN']", ("1", "nan"), "abc", "7"),
+        ("BOOLEAN", "[true, NULL]", ("TRUE",), "perhaps", "no"),
+        ("INTEGER", "[1, 2]", ("1.0",), "1.5", "3"),
+        ("DECIMAL(9, 2)", "[0.5, 2]", (".5",), "0.501", "3"),
+        ("VARCHAR", "['HIV', 'flu']", ("hiv ",), "", "hvi"),
+    ],
+)
+def test_named_values_are_of_the_columns_type_and_occur(
+    database: Database,
+    session: Session,
+    run: Run,
+    type_: str,
+    values: str,
+    named: tuple[str, ...],
+    misfit: str,
+    absent: str,
+) -> None:
+    session.execute(f"ALTER TABLE main.visits ADD COLUMN x {type_}")
+    session.execute(f"UPDATE main.visits SET x = ({values}::{type_}[])[1 + rowid * 7 // 3 % len({values})]")
+    policy = _policy(1, Anchor.FIRST_EVENT)
+    (related,) = policy.methods
+    assert isinstance(related, RelatedTables)
+    visits, labs = (replace(each, attributes=each.attributes[:2]) for each in related.events)
+    visits = replace(visits, attributes=(*visits.attributes, AttributePolicy("x", Role.SENSITIVE)))
+    policy = replace(policy, methods=(replace(related, events=(visits, labs)),))
+
+    def asked(reciprocal: str, *names: str) -> Policy:
+        share = SensitiveShare("x", Decimal(reciprocal), "visits", names)
+        return replace(policy, privacy_models=(*policy.privacy_models, share), repeat_reason="another")
+
+    for one in named:
+        with pytest.raises(InfeasibleError):
+            run(database, asked("50", one))
+    if misfit:
+        with pytest.raises(InvalidError) as refused:
+            run(database, asked("1.01", *named, misfit))
+        assert [fault.field for fault in refused.value.faults] == [
+            f"privacy_models[2].sensitive_share.values[{len(named)}]"
+        ]
+    release = run(database, asked("1.01", *named, absent))
+    (told,) = [text for text in undecided(release.warnings) if "sensitive_share" in text]
+    assert f"values[{len(named)}]" in told
+    assert absent not in told.split()
 
 
 @pytest.mark.usefixtures("clinic")
