@@ -5,7 +5,7 @@ They are checked, and the repair never reads them: what is removed tells nothing
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.repair.facts import Ints, RowFacts
-from tableveil.repair.rules import Pairs, batches
+from tableveil.repair.facts import Ints, RowFacts, supports
+
+MOST_PAIRS = 1_000_000
+"""About so many pairs of facts are looked at together."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,34 +47,57 @@ class Having:
         return places, self.values[begins[places] + offsets]
 
 
-def within_share(one_in: Decimal, having: Having, facts: RowFacts, class_of: Ints, m: int) -> bool:
+def within_share(
+    one_in: Decimal,
+    having: Having,
+    facts: RowFacts,
+    class_of: Ints,
+    m: int,
+    check: Callable[[], None] = lambda: None,
+) -> bool:
     """Whether no value is that of more than one in so many people of a class, whatever up to m of the facts are known.
 
-    `facts` are those of released rows; the facts of `having` are the places of these.
+    `facts` are those of released rows; the facts of `having` are the places of these. `check` raises if the job is to
+    end.
     """
     if not having.of_facts:
         people = np.flatnonzero(class_of >= 0)
         if _above(one_in, having, class_of[people].astype(np.int64), [people]):
             return False
-    classes = class_of[facts.people]
-    everything = np.arange(len(facts))
-    for batch in batches(everything, facts.people, classes) if len(facts) else ():
-        for sets, ones, twos in _sets(facts, batch, classes, m):
-            owners = [batch[ones], batch[twos]] if having.of_facts else [facts.people[batch[ones]]]
-            if _above(one_in, having, sets, owners):
-                return False
+    for sets, ones, twos in _sets(facts, class_of, m):
+        check()
+        if _above(one_in, having, sets, [ones, twos] if having.of_facts else [facts.people[ones]]):
+            return False
     return True
 
 
 def _sets(
-    facts: RowFacts, batch: NDArray[np.intp], classes: Ints, m: int
+    facts: RowFacts, class_of: Ints, m: int
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.integer[Any]], NDArray[np.integer[Any]]]]:
-    """The sets of one and of two facts that each person in some classes has: their numbers, and the two facts."""
-    pairs = Pairs(facts, batch, classes[batch], 1)
-    each = np.arange(len(batch))
-    yield pairs.single, each, each
-    if m > 1:
-        yield pairs.pair, pairs.one, pairs.two
+    """The sets of one and of two facts that each person has: their numbers, and the two facts.
+
+    Sets of two come in parts that have all people of a set: those whose first label is one of some labels of a class.
+    """
+    classes = class_of[facts.people].astype(np.int64)
+    inside = np.flatnonzero(classes >= 0)
+    if not len(inside):
+        return
+    _, numbers = np.unique(classes * (int(facts.labels.max()) + 1) + facts.labels, return_inverse=True)
+    yield numbers[inside], inside, inside
+    if m == 1:
+        return
+    last = np.searchsorted(facts.people, facts.people, side="right")
+    # A fact of several rows is a pair with itself.
+    first = np.arange(len(facts)) + (facts.counts < 2)
+    order = inside[np.argsort(numbers[inside], kind="stable")]
+    total = np.cumsum((last - first)[order])
+    starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
+    cuts = np.searchsorted(total, np.arange(MOST_PAIRS, int(total[-1]), MOST_PAIRS))
+    for part in np.split(order, np.unique(starts[np.searchsorted(starts, cuts, side="right") - 1])):
+        lengths = (last - first)[part]
+        ones = np.repeat(part, lengths)
+        twos = np.repeat(first[part] - np.cumsum(lengths) + lengths, lengths) + np.arange(len(ones))
+        yield supports(numbers[ones] * len(facts) + numbers[twos])[0], ones, twos
 
 
 def _above(one_in: Decimal, having: Having, sets: NDArray[np.int64], owners: list[NDArray[np.integer[Any]]]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -97,6 +97,7 @@ class CountedRelated:
     shares: tuple[_Share, ...]
     secret: int
     notes: tuple[Warned, ...]
+    raise_if_cancelled: Callable[[], None]
 
     def chosen(self, found: Repaired) -> NDArray[np.bool_]:
         """The rows that a repair keeps, of those that no cap leaves out; always the same ones."""
@@ -117,7 +118,7 @@ class CountedRelated:
             places = (np.cumsum(kept) - 1)[found.fact_of[self.fact_of[chosen]]]
             owners = places if not share.model.values else facts.people[places].astype(np.int64)
             having = Having.of(owners, share.values[chosen], of_facts=not share.model.values)
-        return within_share(share.model.l, having, facts, found.class_of, self.problem.m)
+        return within_share(share.model.l, having, facts, found.class_of, self.problem.m, self.raise_if_cancelled)
 
 
 class RelatedTablesMethod(Method[CountedRelated]):
@@ -154,7 +155,17 @@ class RelatedTablesMethod(Method[CountedRelated]):
         _check_rows_of_a_person(problem)
         anchor = _anchor(session, options.relative_time, len(counted.dictionaries), rows)
         shares = tuple(_share(session, counted, rows, model) for model in _shares(policy))
-        return CountedRelated(counted, tuple(rows), problem, fact_of, anchor, shares, secret, tuple(notes))
+        return CountedRelated(
+            counted,
+            tuple(rows),
+            problem,
+            fact_of,
+            anchor,
+            shares,
+            secret,
+            tuple(notes),
+            job.control.raise_if_cancelled,
+        )
 
     def solve(self, job: JobContext, counts: CountedRelated) -> Solution:
         """The best levels of all columns, and the repair of the rows."""

@@ -8,6 +8,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
+from tableveil.repair import shares
 from tableveil.repair.facts import RowFacts
 from tableveil.repair.shares import Having, within_share
 
@@ -29,8 +30,10 @@ def _within(
     return True
 
 
+@pytest.mark.parametrize("pairs", [1_000_000, 3])
 @pytest.mark.parametrize("of_facts", [False, True])
-def test_no_value_is_that_of_too_many(of_facts: bool) -> None:
+def test_no_value_is_that_of_too_many(monkeypatch: pytest.MonkeyPatch, of_facts: bool, pairs: int) -> None:
+    monkeypatch.setattr(shares, "MOST_PAIRS", pairs)
     chance = np.random.default_rng(11)
     seen = set[bool]()
     for _ in range(200):
@@ -61,3 +64,25 @@ def test_no_value_is_that_of_too_many(of_facts: bool) -> None:
         assert within_share(one_in, having, facts, classes, m) == expected
         seen.add(expected)
     assert seen == {True, False}
+
+
+@pytest.mark.parametrize("of_facts", [False, True])
+def test_a_job_that_is_to_end_does_not_wait_for_all_pairs_of_a_class(
+    monkeypatch: pytest.MonkeyPatch, of_facts: bool
+) -> None:
+    monkeypatch.setattr(shares, "MOST_PAIRS", 100)
+    people, labels = np.repeat(np.arange(30, dtype=np.int32), 20), np.tile(np.arange(20, dtype=np.int32), 30)
+    facts = RowFacts(people, labels, np.ones(600, np.int32))
+    having = Having.of(
+        np.arange(600 if of_facts else 30), np.full(600 if of_facts else 30, -1, np.int32), of_facts=of_facts
+    )
+    asked = []
+    assert within_share(Decimal(2), having, facts, np.zeros(30, np.int32), 2, lambda: asked.append(1))
+    # One part for single facts; each label but the last has pairs with later ones, 30 times each.
+    assert len(asked) > 15
+
+    def stop() -> None:
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        within_share(Decimal(2), having, facts, np.zeros(30, np.int32), 2, stop)
