@@ -69,6 +69,7 @@ privacy_models:
 suppression_limit: 0.1
 release: {name: clinic}
 """
+ATTRIBUTES: list[dict[str, Any]] = yaml.safe_load(POLICY)["attributes"]
 OBJECTS = {
     *("clinic", "clinic_classes", "clinic_risk", "clinic_risk_histogram", "clinic_columns", "clinic_labels"),
     *("clinic_about", "clinic_visits", "clinic_visits_columns", "clinic_visits_labels", "clinic_lab"),
@@ -218,13 +219,27 @@ def test_a_second_release_has_to_replace_the_first(people: dict[str, Client], pl
     assert not steward.get_release(first.name).current
     (told,) = [warning for warning in again.warnings if "keys are re-linked" in warning]
     assert told.endswith("readers who kept a copy know these people's earlier events, too.")
+    assert not any("Nobody counted how many keys" in warning for warning in again.warnings)
 
-    erased = steward.erase_persons("patients", ["7"])
-    assert [release.name for release in erased.releases] == [first.name, again.name]
-    assert list(erased.places) == ["tables/main.labs", "tables/main.visits"]
+    coarser = [each | {"minimum_level": 2} if each["column"] == "born" else each for each in ATTRIBUTES]
+    replaced = target | {"if_exists": "REPLACE", "guards": {"off": ["ERASED_COLUMNS"]}}
+    replacing = {"release": replaced, "repeat_reason": "fewer years"}
+    third = made(steward, place, policy(attributes=coarser, **replacing))
+    (uncounted,) = [warning for warning in third.warnings if "Nobody counted how many keys" in warning]
+    assert f"to keys of {again.name} by 'born'" in uncounted
+    steward.withdraw_release(third.name, "a mistake")
+    replacing = {"release": target | {"if_exists": "REPLACE"}, "repeat_reason": "the mistake is mended"}
+    fourth = made(steward, place, policy(**replacing))
+    (uncounted,) = [warning for warning in fourth.warnings if "Nobody counted how many keys" in warning]
+    assert f"to keys of {third.name} whose rows are gone" in uncounted
+
+    every = [first.name, again.name, third.name, fourth.name]
     of_visits = steward.erase_persons("visits", ["8"])
     assert (of_visits.person_column, of_visits.removed_rows) == ("pid", 1)
-    assert [release.name for release in of_visits.releases] == [first.name, again.name]
+    assert [release.name for release in of_visits.releases] == every
+    erased = steward.erase_persons("patients", ["7"])
+    assert [release.name for release in erased.releases] == every
+    assert list(erased.places) == ["tables/main.labs", "tables/main.visits"]
 
 
 @contextmanager

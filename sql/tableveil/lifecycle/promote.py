@@ -13,6 +13,7 @@ from tableveil.lifecycle.gates import check_current
 from tableveil.lifecycle.guards import check_guards, labels_of
 from tableveil.lifecycle.moving import Steps, check_newest, move_elsewhere, move_in
 from tableveil.lifecycle.publish import writing
+from tableveil.lifecycle.related_again import Keyed
 from tableveil.lifecycle.repeated import RepeatingRelease, joint_findings, stage_repeated, standing
 from tableveil.lifecycle.target import check_target
 from tableveil.loading import check_bound
@@ -125,7 +126,9 @@ class _Admission:
         if shown is None:
             raise _changed(f"the rows of releases/{trial.number}, which are gone")
         kept = trial.records - trial.suppressed_records
-        new = RepeatingRelease(asked.policy, source, together, kept, shown)
+        new = RepeatingRelease(
+            asked.policy, source, together, kept, shown, Keyed.released(asked.policy, trial.attributes)
+        )
         repeated = stage_repeated(session, new, mark, asked.policy_of)
         joint = joint_findings(session, new, repeated, trial.number)
         waits = asked.needs_approval or (asked.unless_safe and not joint.safe)
@@ -158,7 +161,8 @@ def _unchanged(session: WarehouseSession, trial: Release, policy: Policy) -> Sou
     if fingerprint(session, source.with_all(), key) != trial.source_fingerprint:
         raise _changed(f"{source.shown}, changed since the trial was made")
     if population_fingerprint(session, source, key) != trial.trial.population_fingerprint:
-        raise _changed("the rows of the population, changed since the trial was made")
+        what = "the rows of event tables" if source.related else "the rows of the population"
+        raise _changed(f"{what}, changed since the trial was made")
     return source
 
 

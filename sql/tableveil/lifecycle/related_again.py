@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
 from tableveil.backend import Session, WarehouseSession, column, identifier, render, table
-from tableveil.errors import InvalidError, Warned, depending_on, must_decide
-from tableveil.policy import AttributePolicy, IfExists, Policy, Role
+from tableveil.errors import InvalidError, Warned, depending_on, must_decide, shortened
+from tableveil.policy import IfExists, Policy, Role
 from tableveil.policy.reason import says_something
+from tableveil.release.plan import ReleasePlan
+from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.releases import RELEASES, Release, ever_public
 
 _FIELD = "tables"
@@ -50,24 +53,67 @@ def _has_keys(release: Release) -> bool:
     return _FIELD in json.loads(release.policy)
 
 
-def stage_keys(session: Session, rows: exp.Table, earlier: Policy, new: Policy) -> bool:
-    """Stages what each key has in the columns that a new policy releases as well; False if the two share no column."""
-    query = _contents(session, rows, earlier, new)
-    if query is None:
-        return False
-    session.execute(f"CREATE OR REPLACE TEMP TABLE {_KEYS} AS {query}")
-    return True
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """A release whose people have keys: its policy, and the `levels` of columns that are above their values."""
+
+    policy: Policy
+    levels: Mapping[str, tuple[int, str]]
+
+    @classmethod
+    def released(cls, policy: Policy, attributes: Sequence[AttributeResult]) -> Keyed:
+        """The keys of a written release."""
+        return cls(policy, {each.column: (each.level, each.hierarchy) for each in attributes if each.level})
+
+    @classmethod
+    def planned(cls, plan: ReleasePlan) -> Keyed:
+        """The keys of a release that is not written yet."""
+        of_people = zip(plan.dictionaries, plan.transformation, strict=False)
+        levels = {d.attribute.column: (level, d.hierarchy) for d, level in of_people if level}
+        for events in plan.related.events if plan.related is not None else ():
+            own = events.plan
+            for d, level in zip(own.dictionaries, own.transformation, strict=True):
+                if level:
+                    levels[events.staged.event.qualified(d.attribute.column)] = level, d.hierarchy
+        return cls(plan.policy, levels)
+
+    def unlike(self, other: Keyed) -> list[str]:
+        """The columns that both release, at levels whose labels differ."""
+        return [name for names in _shared(self, other).values() for name in names if not _same(self, other, name)]
 
 
-def relinked(session: Session, rows: exp.Table, earlier: Policy, new: Policy) -> tuple[int, int]:
+def stage_keys(session: Session, rows: exp.Table, earlier: Keyed, new: Keyed) -> bool:
+    """Stages what each key has in the columns that a new release shows alike; False if the two share no column."""
+    if query := _contents(rows, earlier, new):
+        session.execute(f"CREATE OR REPLACE TEMP TABLE {_KEYS} AS {query}")
+    return any(_shared(earlier, new).values())
+
+
+def relinked(session: Session, rows: exp.Table, earlier: Keyed, new: Keyed) -> tuple[int, int]:
     """How many keys of the new rows have what one key of the staged ones has, and no other; and how many there are."""
-    query = _contents(session, rows, new, earlier)
+    query = _contents(rows, new, earlier)
     keys: int = session.value(exp.select(exp.Count(this=exp.Star())).from_(rows))
     if query is None:
         return 0, keys
     alike: int = session.value(f"SELECT count(*) FROM ({query}) JOIN {_KEYS} USING (content)")
     session.execute(f"DROP TABLE {_KEYS}")
     return alike, keys
+
+
+def withdrawn_keys(session: WarehouseSession, numbers: Collection[int]) -> int | None:
+    """The latest of these releases that readers had, and that has related tables."""
+    had = ever_public(session.ledger, numbers)
+    return max((n for n, each in RELEASES.found(session.ledger, had).items() if _has_keys(each)), default=None)
+
+
+def untold(release: int, unlike: Sequence[str]) -> Warned:
+    """The warning that re-linked keys were not counted: by columns at other levels, or as an earlier table is gone."""
+    by = f"by {', '.join(map(shortened, unlike))}, at other levels there" if unlike else "whose rows are gone"
+    return must_decide(
+        f"Nobody counted how many keys are re-linked to keys of releases/{release} {by}, which can be all: readers who "
+        "kept a copy may know these people's earlier events, too.",
+        field="repeat_reason",
+    )
 
 
 def told(alike: int, keys: int, release: int) -> Warned | None:
@@ -82,21 +128,18 @@ def told(alike: int, keys: int, release: int) -> Warned | None:
     )
 
 
-def _contents(session: Session, rows: exp.Table, own: Policy, other: Policy) -> str | None:
-    """The query for the digests of what single keys have in the columns that both policies release."""
-    assert own.related is not None
-    assert other.related is not None
+def _contents(rows: exp.Table, own: Keyed, other: Keyed) -> str | None:
+    """The query for the digests of what single keys have in the columns that both releases show alike."""
     parts, joins = [], list[str]()
-    key = render(identifier(own.person_column or ""))
-    of_people = _shared(own.attributes, other.attributes)
-    if of_people:
-        parts.append(_hash(of_people, "p"))
-    for i, event in enumerate(own.related.events):
-        there = other.related.event(event.name)
-        shared = _shared(event.attributes, there.attributes) if there is not None else []
+    key = render(identifier(own.policy.person_column or ""))
+    for i, (prefix, names) in enumerate(sorted(_shared(own, other).items())):
+        shared = [name.removeprefix(prefix) for name in names if _same(own, other, name)]
         if not shared:
             continue
-        events = render(table(f"{rows.name}_{event.name}", rows.db, rows.catalog))
+        if not prefix:
+            parts.append(_hash(shared, "p"))
+            continue
+        events = render(table(f"{rows.name}_{prefix[:-1]}", rows.db, rows.catalog))
         joins.append(
             f"LEFT JOIN (SELECT {key}, sum({_hash(shared, 'e')})::VARCHAR AS s FROM {events} AS e GROUP BY {key}) "
             f"AS e{i} USING ({key})"
@@ -111,10 +154,23 @@ def _contents(session: Session, rows: exp.Table, own: Policy, other: Policy) -> 
     )
 
 
-def _shared(own: Sequence[AttributePolicy], other: Sequence[AttributePolicy]) -> list[str]:
-    """The columns that both release, by name."""
-    there = {each.column for each in other if each.role is not Role.IDENTIFYING}
-    return [each.column for each in own if each.role is not Role.IDENTIFYING and each.column in there]
+def _shared(own: Keyed, other: Keyed) -> dict[str, list[str]]:
+    """The qualified names of columns that both release, by their tables' part of them; the people's is empty."""
+    there = _released(other.policy)
+    return {
+        prefix: [f"{prefix}{name}" for name in names if name in there.get(prefix, ())]
+        for prefix, names in _released(own.policy).items()
+    }
+
+
+def _released(policy: Policy) -> dict[str, list[str]]:
+    events = policy.related.events if policy.related else ()
+    tables = [("", policy.attributes), *((event.qualified(""), event.attributes) for event in events)]
+    return {prefix: [a.column for a in attributes if a.role is not Role.IDENTIFYING] for prefix, attributes in tables}
+
+
+def _same(own: Keyed, other: Keyed, name: str) -> bool:
+    return own.levels.get(name) == other.levels.get(name)
 
 
 def _hash(names: Sequence[str], alias: str) -> str:

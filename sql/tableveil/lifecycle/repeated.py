@@ -15,7 +15,7 @@ from tableveil.backend import WarehouseSession, column, table
 from tableveil.errors import Warned, must_decide, shortened, sole
 from tableveil.lifecycle.joined import MOST_COLUMNS, Joined, Shown, join_columns, joined, renamed, stage_rows
 from tableveil.lifecycle.ledger import named, repeated_releases
-from tableveil.lifecycle.related_again import relinked, stage_keys, told
+from tableveil.lifecycle.related_again import Keyed, relinked, stage_keys, told, untold, withdrawn_keys
 from tableveil.lifecycle.standing import place_of
 from tableveil.lifecycle.target import objects_called
 from tableveil.policy import Policy, ReleaseKind, SuppressedRecords
@@ -52,13 +52,13 @@ class Staged:
 class Repeated:
     """The earlier `releases` of the same people that a reason admits; the rows of some are `staged` to be joined.
 
-    `keyed` is one of related tables, with its policy: what its keys have is staged. `unjoined` releases stand, but
+    `keyed` is one of related tables: what its keys have is staged, unless its rows are gone. `unjoined` ones stand, but
     their rows are too many to collect, or not where the new ones are, or `MOST_JOINED` later releases stand, too.
     """
 
     releases: tuple[int, ...] = ()
     staged: tuple[Staged, ...] = ()
-    keyed: tuple[int, Policy] | None = None
+    keyed: tuple[int, Keyed | None] | None = None
     unjoined: tuple[int, ...] = ()
 
 
@@ -74,11 +74,12 @@ class RepeatingRelease:
     together_with: tuple[int, ...]
     records: int
     shown: Shown
+    keyed: Keyed
 
     @classmethod
     def planned(cls, plan: ReleasePlan) -> RepeatingRelease:
         """The release of a plan."""
-        return cls(plan.policy, plan.source, plan.together_with, plan.kept_records, _new(plan))
+        return cls(plan.policy, plan.source, plan.together_with, plan.kept_records, _new(plan), Keyed.planned(plan))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ def stage_repeated(
     numbers = repeated_by_reason(session, new.policy, new.source, fingerprint, new.together_with)
     staged: list[Staged] = []
     unjoined: list[int] = []
-    keyed: tuple[int, Policy] | None = None
+    keyed: tuple[int, Keyed | None] | None = None
     there = [one.number for one in STANDING.found(session.ledger, numbers).values() if one.current or one.waits]
     # Nobody fills the ten with releases that tell nothing by columns: these are not among them.
     for number, release in sorted(RELEASES.found(session.ledger, there).items(), reverse=True):
@@ -115,8 +116,9 @@ def stage_repeated(
         earlier = None if policy is None else standing(session, release, policy)
         if new.policy.related is not None and policy is not None and policy.related is not None and keyed is None:
             rows = None if earlier is None else earlier.rows
-            if isinstance(rows, exp.Table) and stage_keys(session.embedded, rows, policy, new.policy):
-                keyed = number, policy
+            own = Keyed.released(policy, release.attributes)
+            if isinstance(rows, exp.Table) and stage_keys(session.embedded, rows, own, new.keyed):
+                keyed = number, own
         by = join_columns(earlier, new.shown) if earlier is not None else []
         others = _unlike(earlier, new.shown) if earlier is not None and _unlike(new.shown, earlier) else []
         # A release joins by name or, perhaps, by columns of other names: neither kind takes the place of the other.
@@ -127,6 +129,9 @@ def stage_repeated(
         elif by or others:
             stage_rows(session, _staged(number), earlier, [*by, *((other, "VARCHAR") for other in others)])
             staged.append(Staged(number, tuple(by), tuple(others)))
+    if new.policy.related is not None and keyed is None:
+        gone = withdrawn_keys(session, set(numbers).difference(there))
+        keyed = None if gone is None else (gone, None)
     return Repeated(tuple(numbers), tuple(reversed(staged)), keyed, tuple(sorted(unjoined)))
 
 
@@ -220,11 +225,18 @@ def _by_columns(session: WarehouseSession, new: Shown, repeated: Repeated, k: in
 
 def _by_keys(session: WarehouseSession, new: RepeatingRelease, repeated: Repeated) -> Iterator[JointFindings]:
     """How many keys of related tables are found again by what their rows have."""
-    if repeated.keyed is not None and isinstance(new.shown.rows, exp.Table):
-        release, policy = repeated.keyed
-        alike, keys = relinked(session.embedded, new.shown.rows, policy, new.policy)
-        if warning := told(alike, keys, release):
-            yield JointFindings(warnings=(warning,), safe=False, joint=(JointText(warning, (release,)),))
+    if repeated.keyed is None or not isinstance(new.shown.rows, exp.Table):
+        return
+    release, earlier = repeated.keyed
+    warnings, unlike = list[Warned](), list[str]()
+    if earlier is not None:
+        alike, keys = relinked(session.embedded, new.shown.rows, earlier, new.keyed)
+        warnings += [warning for warning in [told(alike, keys, release)] if warning]
+        unlike = new.keyed.unlike(earlier)
+    if earlier is None or unlike:
+        warnings.append(untold(release, unlike))
+    for warning in warnings:
+        yield JointFindings(warnings=(warning,), safe=False, joint=(JointText(warning, (release,)),))
 
 
 def _aligned(session: WarehouseSession, new: Shown, earlier: Staged) -> list[str]:

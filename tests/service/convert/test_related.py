@@ -67,6 +67,12 @@ def policy_of(message: policy_pb2.Policy) -> Policy:
     return policy
 
 
+def test_no_two_columns_have_one_name_where_all_stand_together() -> None:
+    text = CLINIC.replace("name: lab,", "name: visits.lab,").replace("table: lab,", "table: visits.lab,")
+    assert faults_of(message_of(text)) == []
+    assert faults_of(message_of(text.replace("column: ward,", "column: lab.code,"))) == ["attributes[7].column"]
+
+
 def test_a_column_belongs_to_the_table_that_it_names() -> None:
     policy = policy_of(message_of())
     assert policy.related is not None

@@ -79,12 +79,14 @@ def _check_names(policy: Policy, options: RelatedTables) -> Iterator[Fault]:
         elif twice:
             actual = f"{found}, so that two objects of the release would be called {shortened(twice[0])}"
             yield Fault(field, actual, "a name that no other table of the release needs")
-    people = {attribute.column for attribute in policy.attributes}
+    others = {attribute.column: "the people's table" for attribute in policy.attributes}
     for event in options.events:
-        for j, attribute in enumerate(event.attributes):
-            if event.qualified(attribute.column) in people:
-                actual = f"{shortened(event.qualified(attribute.column))}, a column of the people's table"
-                yield Fault(f"{event.field(j)}.column", actual, "a column that is told from those of the people")
+        names = [event.qualified(attribute.column) for attribute in event.attributes]
+        for j, name in enumerate(names):
+            if name in others:
+                actual = f"{shortened(name)}, which would be a column of {others[name]}, too"
+                yield Fault(f"{event.field(j)}.column", actual, "a name that no column of another table has")
+        others |= dict.fromkeys(names, shortened(event.name))
 
 
 def _check_order(policy: Policy, options: RelatedTables) -> Iterator[Fault]:
