@@ -40,6 +40,8 @@ ENOUGH_ROWS = 5
 """A value with so many rows has some of one year by more than chance."""
 
 _MOST_DAYS = 2**31 - 1
+_YEARS = (1900, 2100)
+"""Whole numbers outside are no years of events."""
 _PARTS = ("year", "quarter")
 _DATES = (ValueKind.DATE, ValueKind.TIMESTAMP)
 _NUMBERS = (ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT)
@@ -109,9 +111,11 @@ def check_related_rows(
     if related.relative_time is not None:
         faults += _check_anchor(source, related.relative_time)
         faults += _check_days(people, tables)
-        faults += _check_span(session, people, tables, source, related.relative_time)
+        days, *years = _span(session, people, tables, source, related.relative_time)
+        faults += _check_span(days)
         for rows in tables:
             faults += _check_told(session, rows)
+            faults += _check_years(session, rows, *years)
     return faults, notes
 
 
@@ -262,16 +266,24 @@ def _check_days(people: _Rows, tables: Sequence[_Rows]) -> Iterator[Fault]:
         yield Fault("tables.relative_time", "no date among the released columns of events", "at least one", hint)
 
 
-def _check_span(
+def _span(
     session: Session, people: _Rows, tables: Sequence[_Rows], source: Source, time: RelativeTime
-) -> Iterator[Fault]:
-    """The fault of dates that have more days between them than a number of days holds."""
+) -> tuple[int, int, int]:
+    """How many days are between the first date and the last, and the years of both; the year of no date is 0."""
     dates = [(rows.rows, each.sql) for rows in tables for each in rows.columns if each.is_day]
     dates += [(people.rows, _name(each.name)) for each in source.columns if each.name == time.column and _dated(each)]
     finite = " UNION ALL ".join(
         f"SELECT {name}::DATE AS day FROM {rows} WHERE isfinite({name})" for rows, name in dates
     )
-    if dates and (session.value(f"SELECT max(day) - min(day) FROM ({finite})") or 0) > _MOST_DAYS:
+    if not dates:
+        return 0, 0, 0
+    days, first, last = session.row(f"SELECT max(day) - min(day), year(min(day)), year(max(day)) FROM ({finite})")
+    return days or 0, first or 0, last or 0
+
+
+def _check_span(days: int) -> Iterator[Fault]:
+    """The fault of dates that have more days between them than a number of days holds."""
+    if days > _MOST_DAYS:
         actual = f"dates that have more than {_MOST_DAYS:,} days between them"
         yield Fault("tables.relative_time", actual, "dates of people's events", "Make dates of no event NULL.")
 
@@ -296,14 +308,37 @@ def _check_told(session: Session, events: _Rows) -> Iterator[Fault]:
         yield Fault(f"{each.field}.column", actual, "a column that tells no date, because of relative_time", hint)
 
 
+def _check_years(session: Session, events: _Rows, first: int, last: int) -> Iterator[Fault]:
+    """The faults of columns of a table without days that are texts of dates, or years of the other tables' dates."""
+    first, last = max(first, _YEARS[0]), min(last, _YEARS[1])
+    asked = [each for each in events.columns if each.kind in (ValueKind.TEXT, ValueKind.INTEGER)]
+    if any(each.is_day for each in events.columns) or not asked:
+        return
+    facts = list[str]()
+    for each in asked:
+        text = f"trim({each.sql}::VARCHAR)"
+        is_year = f"coalesce(try_cast({text} AS INTEGER) BETWEEN {first} AND {last}, FALSE)"
+        told = f"{_is_date(text)} OR {is_year}" if each.kind is ValueKind.TEXT else is_year
+        facts += [f"count({each.sql})", f"count(*) FILTER ({told})"]
+    found = session.row(f"SELECT {', '.join(facts)} FROM {events.rows}")
+    for each, given, told in zip(asked, found[::2], found[1::2], strict=True):
+        if given >= KEY and told >= TELLS_DATES * given:
+            hint = "Days since an anchor would not hide it. Make it IDENTIFYING."
+            actual = f"{each.shown}, of whose values {told:,} of {given:,} are dates or years of events"
+            yield Fault(f"{each.field}.column", actual, "a column that tells no date, because of relative_time", hint)
+
+
+def _is_date(text: str) -> str:
+    return f"coalesce(try_cast({text} AS TIMESTAMP), try_cast({text} || '-01' AS TIMESTAMP)) IS NOT NULL"
+
+
 def _by_themselves(session: Session, rows: str, kinds: Sequence[ValueKind]) -> set[int]:
     """The places of columns that are texts of dates, or numbers that grow with the day."""
     tells, facts = set[int](), list[str]()
     for j, kind in enumerate(kinds):
         as_text = f"trim(c{j}::VARCHAR)"
-        is_date = f"coalesce(try_cast({as_text} AS TIMESTAMP), try_cast({as_text} || '-01' AS TIMESTAMP)) IS NOT NULL"
         ordered = f"corr(c{j}::DOUBLE, epoch(day_of_row))" if kind in _NUMBERS else "NULL"
-        facts += [f"count(c{j})", f"count(*) FILTER ({is_date})" if kind is ValueKind.TEXT else "0", ordered]
+        facts += [f"count(c{j})", f"count(*) FILTER ({_is_date(as_text)})" if kind is ValueKind.TEXT else "0", ordered]
     found = session.row(f"SELECT {', '.join(facts)} FROM {rows}")
     for j, _ in enumerate(kinds):
         given, dates, in_order = found[3 * j : 3 * j + 3]

@@ -31,7 +31,7 @@ from tableveil.source.resolve import find_source
 
 ANY = SuppressionOnly()
 DAYS = Intervals("0", "900", ("30",))
-PEOPLE, VISITS, KEY, PERSON = "the people", "visits; --", 'p "id"', "whose"
+PEOPLE, VISITS, DATED, KEY, PERSON = "the people", "visits; --", "dated", 'p "id"', "whose"
 
 
 @pytest.fixture
@@ -64,6 +64,7 @@ def refused(
     people: tuple[AttributePolicy, ...] = (),
     time: RelativeTime | None = None,
     orphans: Orphans = Orphans.REFUSE,
+    dated: bool = False,
 ) -> tuple[list[str], list[str]]:
     """The fields of the faults, and the notes."""
     own = columns((KEY, Role.IDENTIFYING, None), ("town", Role.QUASI_IDENTIFIER, ANY))
@@ -71,7 +72,8 @@ def refused(
     event = EventTable(
         "visits", TableReference("", "main", VISITS), PERSON, orphans, (hidden, *events), len(own) + len(people)
     )
-    related = RelatedTables((event,), Decimal(1), None, time)
+    of_dates = EventTable("dated", TableReference("", "main", DATED), PERSON, attributes=(hidden, BEGAN))
+    related = RelatedTables((event, *[of_dates] * dated), Decimal(1), None, time)
     policy = Policy(
         source=TableReference("", "main", PEOPLE),
         attributes=(*own, *people),
@@ -85,7 +87,9 @@ def refused(
     assert source is not None
     assert visits is not None
     facts = check_facts(session, source, policy)
-    faults, notes = check_related_rows(session, source, [visits], policy, related)
+    others = [find_source(session, each.table, "", "source")[0] for each in related.events[1:]]
+    events_ = [visits, *(each for each in others if each is not None)]
+    faults, notes = check_related_rows(session, source, events_, policy, related)
     return [fault.field for fault in (*facts.faults, *faults)], notes
 
 
@@ -180,6 +184,28 @@ def test_columns_that_give_dates_away(session: Session, value: str) -> None:
     told = AttributePolicy("it", Role.QUASI_IDENTIFIER, ANY)
     assert "attributes[4].column" in refused(session, (BEGAN, told), time=FIRST)[0]
     assert "attributes[4].column" not in refused(session, (WARD, told))[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "tells"),
+    [
+        ("year(began)", True),
+        ("' ' || year(began)", True),
+        ("began::VARCHAR", True),
+        ("strftime(began, '%Y-%m')", True),
+        ("year(began) - 100", False),
+        ("month(began)", False),
+        ("1000 + visit", False),
+        ("NULL::INTEGER", False),
+    ],
+)
+def test_a_table_without_dates_tells_no_dates_beside_days(session: Session, value: str, tells: bool) -> None:
+    session.execute(f'CREATE OR REPLACE TABLE {DATED} AS SELECT whose, began FROM "{VISITS}"')
+    change(session, VISITS, f"{value} AS it")
+    told = AttributePolicy("it", Role.QUASI_IDENTIFIER, ANY)
+    expected = ["attributes[4].column"] if tells else []
+    assert refused(session, (WARD, told), time=FIRST, dated=True)[0] == expected
+    assert refused(session, (WARD, told), dated=True)[0] == []
 
 
 @pytest.mark.parametrize("value", ["began + 3", "began::TIMESTAMP"])
