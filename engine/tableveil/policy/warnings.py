@@ -36,9 +36,10 @@ def early_warnings(policy: Policy) -> Iterator[Warned]:
     if names:
         lists = any(attribute.listed_elements is not None for attribute in policy.unprotected)
         of_lists = ", or probabilistic_l_diversity where cells are lists" if lists else ""
+        advised = "distinct_l_diversity" if policy.related is None else "sensitive_share"
         yield Warned(
             f"No privacy model names these sensitive columns: {', '.join(names)}. If all records of a class have the "
-            "same value, it is known of everybody there. Add for each, to privacy_models: distinct_l_diversity: "
+            f"same value, it is known of everybody there. Add for each, to privacy_models: {advised}: "
             f"{{column: {policy.unprotected[0].column}, l: 2}}{of_lists}.",
             field=sole(attribute.column for attribute in policy.unprotected),
         )

@@ -71,6 +71,21 @@ def within_share(
     return True
 
 
+def told(having: Having, facts: RowFacts, class_of: Ints) -> int:
+    """How many people have a row that tells a value: all people of the class who have such a row have that value.
+
+    The owners of `having` are facts.
+    """
+    people = [np.zeros(0, np.int32)]
+    number = max(int(having.values.max(initial=-1)) + 1, 1)
+    for sets, ones, _ in _sets(facts, class_of, 1):
+        places, values = having.expanded(ones.astype(np.int64))
+        found, counts = np.unique(sets[places] * number + values, return_counts=True)
+        alike = found[counts == np.bincount(sets)[found // number]] // number
+        people.append(facts.people[ones[np.isin(sets, alike)]])
+    return len(np.unique(np.concatenate(people)))
+
+
 def _sets(
     facts: RowFacts, class_of: Ints, m: int
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.integer[Any]], NDArray[np.integer[Any]]]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from tableveil.backend import Session, render, table
 from tableveil.counting import open_counter
 from tableveil.dictionary import Dictionary, build_dictionary, read_together
 from tableveil.dictionary.coded import CodedAttribute
-from tableveil.errors import Fault, InfeasibleError, InvalidError, Warned, by_rank, note
+from tableveil.errors import Fault, InfeasibleError, InvalidError, Warned, by_rank, must_decide, note, shortened
 from tableveil.hierarchy import InlineLevels, RuleHierarchy, ValueKind, label_values
 from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.lattice import Lattice
@@ -46,7 +47,7 @@ from tableveil.repair.problem import CodedCombinations, EventCombinations, Relat
 from tableveil.repair.rows import capped, kept_rows
 from tableveil.repair.rules import MOST_LABELS
 from tableveil.repair.search import RelatedOutcome, Repaired, search_related
-from tableveil.repair.shares import Having, within_share
+from tableveil.repair.shares import Having, told, within_share
 from tableveil.source.related_rows import check_related_rows
 from tableveil.state.releases import Proof, Searched
 
@@ -110,15 +111,23 @@ class CountedRelated:
 
     def within(self, share: _Share, found: Repaired) -> bool:
         """Whether a repair keeps the share of a sensitive value."""
+        facts, having = self._having(share, found)
+        return within_share(share.model.l, having, facts, found.class_of, self.problem.m, self.raise_if_cancelled)
+
+    def told(self, share: _Share, found: Repaired) -> int:
+        """How many people have a row that tells a value of events, to somebody who knows that row."""
+        facts, having = self._having(share, found)
+        return told(having, facts, found.class_of)
+
+    def _having(self, share: _Share, found: Repaired) -> tuple[RowFacts, Having]:
         kept = found.kept > 0
         facts = RowFacts(found.facts.people[kept], found.facts.labels[kept], found.kept[kept])
-        having = share.of_people
-        if having is None:
-            chosen = self.chosen(found)
-            places = (np.cumsum(kept) - 1)[found.fact_of[self.fact_of[chosen]]]
-            owners = places if not share.model.values else facts.people[places].astype(np.int64)
-            having = Having.of(owners, share.values[chosen], of_facts=not share.model.values)
-        return within_share(share.model.l, having, facts, found.class_of, self.problem.m, self.raise_if_cancelled)
+        if share.of_people is not None:
+            return facts, share.of_people
+        chosen = self.chosen(found)
+        places = (np.cumsum(kept) - 1)[found.fact_of[self.fact_of[chosen]]]
+        owners = places if not share.model.values else facts.people[places].astype(np.int64)
+        return facts, Having.of(owners, share.values[chosen], of_facts=not share.model.values)
 
 
 class RelatedTablesMethod(Method[CountedRelated]):
@@ -364,7 +373,9 @@ def _solution(job: JobContext, counts: CountedRelated, outcome: RelatedOutcome, 
         explanation=None,
         sizes_before=counted.sizes_before,
         guarantees=guarantees_of(policy, counted.base, counter, before, plan),
-        warnings=by_rank((*policy_warnings(policy), *_gap(counts, outcome, best), *counts.notes)),
+        warnings=by_rank(
+            (*policy_warnings(policy), *_gap(counts, outcome, best), *_told(job, counts, best), *counts.notes)
+        ),
     )
 
 
@@ -421,6 +432,26 @@ def _unprotected(counts: CountedRelated, found: Repaired) -> InfeasibleError:
         for model in unmet
     ]
     return InfeasibleError("VALUES_UNPROTECTED", "the choice does not protect the sensitive values", faults)
+
+
+def _told(job: JobContext, counts: CountedRelated, best: Repaired) -> Iterator[Warned]:
+    """The warnings about sensitive columns of events that no model bounds, where rows tell their values."""
+    bounded = {(share.model.table, share.model.column) for share in counts.shares}
+    for event in RELATED_TABLES.options(counts.counted.policy).events:
+        for attribute in event.attributes:
+            if attribute.role != "SENSITIVE" or (event.name, attribute.column) in bounded:
+                continue
+            model = SensitiveShare(attribute.column, Decimal(2), event.name)
+            people = counts.told(_share(job.session, counts.counted, counts.rows, model), best)
+            if people:
+                name = event.qualified(attribute.column)
+                yield must_decide(
+                    f"A reader who knows one row of a person's events learns the value of {shortened(name)} in it, for "
+                    f"{people:,} people: all of their class with such a row have one value there. Add to "
+                    f"privacy_models: sensitive_share: {{table: {event.name}, column: {attribute.column}, l: 2}}.",
+                    people,
+                    name,
+                )
 
 
 def _gap(counts: CountedRelated, outcome: RelatedOutcome, best: Repaired) -> Iterator[Warned]:

@@ -101,6 +101,19 @@ def _single_valued(plan: ReleasePlan, attribute: AttributePolicy, single: int, c
     """
     name = shortened(attribute.column)
     model = f"distinct_l_diversity: {{column: {attribute.column}, l: 2}}"
+    if plan.policy.related is not None:
+        model = f"sensitive_share: {{column: {attribute.column}, l: 2}}"
+        if single:
+            return must_decide(
+                f"A reader who finds a person's class learns the value of {name} in {single:,} of {classes:,} classes, "
+                f"which have one value each ({records:,} people). Add to privacy_models: {model}.",
+                single,
+                attribute.column,
+            )
+        return note(
+            f"No privacy model names {name}. No class has one value of it alone; {model} in privacy_models bounds it.",
+            field=attribute.column,
+        )
     if not single:
         # Where people have several records, that model counts people.
         meets = "" if plan.repeating else ", and this release meets it"

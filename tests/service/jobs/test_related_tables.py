@@ -298,3 +298,22 @@ def test_rows_that_may_not_be_removed_are_told_by_their_limit(database: Database
             ),
         )
     assert refused.value.faults[0].field == "tables.rows_limit"
+
+
+@pytest.mark.usefixtures("clinic")
+@pytest.mark.parametrize("told", [True, False])
+def test_rows_that_tell_an_unbounded_value_are_told_with_their_people(
+    database: Database, session: Session, run: Run, told: bool
+) -> None:
+    session.execute("UPDATE main.labs SET ill = NULL")
+    value = """CASE WHEN "ward's" = 'a' THEN 'hiv' ELSE NULL END""" if told else "NULL"
+    session.execute(f"UPDATE main.visits SET ill = {value}")
+    key = KEY.replace(chr(34), chr(34) * 2)
+    levels = SearchOptions(
+        levels=(("age", 3), ("visits.the day", 4), ("visits.ward's", 0), ("labs.taken", 4), ("labs.code", 1))
+    )
+    policy = replace(_policy(1, Anchor.FIRST_EVENT), search=levels)
+    warned = [text for text in undecided(run(database, policy).warnings) if "knows one row" in text]
+    people = session.value(f'SELECT count(DISTINCT "{key}") FROM main.r_visits WHERE ill IS NOT NULL')
+    assert (people > 0) == told
+    assert [f"for {people} people" in text and "visits.ill" in text for text in warned] == [True] * told
