@@ -14,8 +14,9 @@ import pyarrow as pa
 import pytest
 
 from tableveil.backend import Database, Session
-from tableveil.errors import InfeasibleError, InvalidError, undecided
+from tableveil.errors import ConflictError, InfeasibleError, InvalidError, undecided
 from tableveil.hierarchy.rules import Intervals, SuppressionOnly
+from tableveil.pipelines.anonymize import release_work
 from tableveil.policy import (
     Anchor,
     AttributePolicy,
@@ -34,6 +35,7 @@ from tableveil.policy import (
     TableReference,
 )
 from tableveil.state.releases import Release
+from tests.service.jobs.managed import Open, ended
 
 Run = Callable[..., Release]
 Label = tuple[object, ...]
@@ -211,6 +213,18 @@ def test_names_of_columns_beside_labels_of_events_are_refused(
     with pytest.raises(InvalidError) as refused:
         run(database, replace(policy, methods=(replace(related, events=tuple(events)),)))
     assert [fault.field for fault in refused.value.faults] == [field]
+
+
+@pytest.mark.usefixtures("clinic")
+def test_a_trial_names_the_tables_that_changed(session: Session, open_manager: Open) -> None:
+    policy = _policy(1, Anchor.FIRST_EVENT)
+    jobs = open_manager(policy_of=lambda _: policy)
+    job = ended(jobs, jobs.submit(release_work(policy, "{}", is_trial=True)).number)
+    assert job.result is not None, job.failure
+    session.execute("DELETE FROM main.labs WHERE whose = 'p7'")
+    with pytest.raises(ConflictError) as refused:
+        jobs.releases.promote(job.result, policy, "{}")
+    assert "the rows of event tables, changed since the trial was made" in str(refused.value.faults[0])
 
 
 @pytest.mark.usefixtures("clinic")
