@@ -155,7 +155,7 @@ def test_without_a_k_it_is_looked_at(database: Database, session: Session) -> No
         (warning,) = check_rows(context(own, database), policy)
     with database.session() as own, pytest.raises(InvalidError) as raised:
         check_rows(context(own, database), replace(policy, privacy_models=(KAnonymity(101),)))
-    assert warning.rank is Rank.SHOULD_BE_LOOKED_AT  # type: ignore[attr-defined]
+    assert warning.rank is Rank.SHOULD_BE_LOOKED_AT
     assert "rules out values of 'cohort': who knows it has 4,000 of 4,000 rows among fewer than 500." in warning
     assert [fault.field for fault in raised.value.faults] == ["attributes[1].role"]
 

@@ -266,7 +266,7 @@ def foretold(database: Database, wanted: Policy) -> tuple[list[str], list[str]]:
         checked = check_rows(context(own, database), wanted)
     told = ([text for text in texts if "wait for approval" in text] for texts in (dry.warnings, checked))
     dry_told, check_told = told
-    return dry_told, check_told
+    return [*map(str, dry_told)], [*map(str, check_told)]
 
 
 def test_dry_runs_and_checks_say_that_a_release_would_wait(database: Database, session: Session, run: Run) -> None:

@@ -90,7 +90,7 @@ def refused(
     others = [find_source(session, each.table, "", "source")[0] for each in related.events[1:]]
     events_ = [visits, *(each for each in others if each is not None)]
     faults, notes = check_related_rows(session, source, events_, policy, related)
-    return [fault.field for fault in (*facts.faults, *faults)], notes
+    return [fault.field for fault in (*facts.faults, *faults)], [*map(str, notes)]
 
 
 WARD = AttributePolicy("ward", Role.QUASI_IDENTIFIER, ANY)
