@@ -34,8 +34,8 @@ PAGES = (
     "docs/explanations/frontier.md",
     "docs/explanations/game.md",
     "docs/explanations/infeasible.md",
-    "docs/reference/etl.md",
     "docs/explanations/related_tables.md",
+    "docs/reference/etl.md",
 )
 """In the order in which the tour names them; each goes on where the one before it ended."""
 
