@@ -42,9 +42,8 @@ from tableveil.release.by_value import ByValue
 from tableveil.release.related import RelatedRelease, event_release, fresh_keys, people_plan
 from tableveil.repair.account import RepairAccount, losers, moved
 from tableveil.repair.anchor import AnchorColumn, AnchorLabels
-from tableveil.repair.facts import RowFacts
+from tableveil.repair.facts import RowFacts, capped, kept_rows
 from tableveil.repair.problem import CodedCombinations, EventCombinations, RelatedProblem
-from tableveil.repair.rows import capped, kept_rows
 from tableveil.repair.rules import MOST_LABELS
 from tableveil.repair.search import RelatedOutcome, Repaired, search_related
 from tableveil.repair.shares import Having, told, within_share

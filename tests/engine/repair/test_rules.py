@@ -10,8 +10,7 @@ import pytest
 
 from tableveil.repair import rules
 from tableveil.repair.anchor import repaired_with_anchor
-from tableveil.repair.facts import Ints, RowFacts
-from tableveil.repair.rows import capped, kept_rows
+from tableveil.repair.facts import Ints, RowFacts, capped, kept_rows
 from tableveil.repair.rules import repaired
 
 World = tuple[RowFacts, Ints, int, int]
