@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from tableveil.hierarchy import InlineLevels, RuleHierarchy, ValueKind, label_va
 from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.lattice import Lattice
 from tableveil.lifecycle import Solution
+from tableveil.pipelines.advice import is_empty, says_nothing
 from tableveil.pipelines.guarantees import classes_before, guarantees_of
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.read import Counted, Dictionaries, FoundHierarchies, count_classes, hierarchies_of
@@ -373,7 +375,13 @@ def _solution(job: JobContext, counts: CountedRelated, outcome: RelatedOutcome, 
         sizes_before=counted.sizes_before,
         guarantees=guarantees_of(policy, counted.base, counter, before, plan),
         warnings=by_rank(
-            (*policy_warnings(policy), *_gap(counts, outcome, best), *_told(job, counts, best), *counts.notes)
+            (
+                *policy_warnings(policy),
+                *_erased(plan),
+                *_gap(counts, outcome, best),
+                *_told(job, counts, best),
+                *counts.notes,
+            )
         ),
     )
 
@@ -453,6 +461,22 @@ def _told(job: JobContext, counts: CountedRelated, best: Repaired) -> Iterator[W
                 )
 
 
+def _erased(plan: ReleasePlan) -> Iterator[Warned]:
+    """The warnings about columns of people and of events that have one label, and about a release without people."""
+    if not plan.kept_records:
+        yield is_empty(plan.records)
+        return
+    events = () if plan.related is None else plan.related.events
+    tables = [
+        (plan, "", plan.classes.selected(plan.kept)),
+        *((of.plan, f"{of.name}.", of.plan.classes) for of in events),
+    ]
+    for of, name, classes in tables:
+        for j, dictionary in enumerate(of.dictionaries):
+            if len(dictionary.levels.groups[0]) > 1 and len(np.unique(classes.groups(j))) == 1:
+                yield says_nothing(f"{name}{dictionary.attribute.column}")
+
+
 def _gap(counts: CountedRelated, outcome: RelatedOutcome, best: Repaired) -> Iterator[Warned]:
     """The note on how far from the best the levels may be, if that is not proven."""
     if not outcome.complete:
@@ -460,9 +484,14 @@ def _gap(counts: CountedRelated, outcome: RelatedOutcome, best: Repaired) -> Ite
         yield note(
             f"Other levels may have a score that is up to {lower:.2g} % below {best.score:.6g} (proven bound "
             f"{outcome.lower_bound:.6g}): {outcome.repaired:,} of {counts.problem.lattice.size:,} transformations were "
-            "repaired wholly.",
-            field="search.time_limit_seconds",
+            "repaired wholly. To try others, name their levels.",
+            field="search.levels",
         )
+
+
+def _limit(lost: int, of: int) -> str:
+    """The least share that allows so many, in four digits: rounded up, so that it does."""
+    return f"{math.ceil(10_000 * lost / max(of, 1)) / 10_000:.4f}"
 
 
 def _nothing_valid(counts: CountedRelated, outcome: RelatedOutcome) -> InfeasibleError:
@@ -474,7 +503,7 @@ def _nothing_valid(counts: CountedRelated, outcome: RelatedOutcome) -> Infeasibl
             "INFEASIBLE",
             "suppression_limit",
             f"{problem.suppressible:,} of {len(problem.combination_of):,} people, where {suppressed:,} have to go",
-            f"at least {suppressed / max(len(problem.combination_of), 1):.4f}",
+            f"at least {_limit(suppressed, len(problem.combination_of))}",
         )
     removed = sum(least.removed)
     if removed <= problem.removable:
@@ -491,6 +520,6 @@ def _nothing_valid(counts: CountedRelated, outcome: RelatedOutcome) -> Infeasibl
         "INFEASIBLE",
         "tables.rows_limit",
         f"{problem.removable:,} of {problem.rows:,} rows, where {removed:,} have to go at the best levels found",
-        f"at least {removed / max(problem.rows, 1):.4f}",
+        f"at least {_limit(removed, problem.rows)}",
         "Or allow higher levels, ask for a smaller m, or keep fewer rows of a person (most_rows_of_a_person).",
     )

@@ -19,6 +19,9 @@ from tableveil.release.plan import ReleasePlan
 from tableveil.release.related import EventRelease
 from tableveil.repair.account import Losers
 
+_LEAST_MOVE = 0.05
+"""Odds ratios that moved by a smaller share serve as before, and are not told."""
+
 _MONTH = 30
 """Days in which somebody comes back, in questions of hospitals."""
 
@@ -35,9 +38,9 @@ def related_account(session: Session, plan: ReleasePlan, target: ReleaseTarget) 
     if not removed:
         return
     rows = sum(events.staged.rows for events in related.events)
-    groups = [_of_group(group) for group in related.account.losers]
+    groups = [_of_group(group) for group in related.account.losers if group.losers]
     yield note(
-        f"{removed:,} of {rows:,} rows of events are not released. Some are missing of {'; '.join(groups)}.",
+        f"{removed:,} of {rows:,} rows of events are not released. Rows are missing of {'; '.join(groups)}.",
         removed,
         "tables.rows_limit",
     )
@@ -47,7 +50,7 @@ def related_account(session: Session, plan: ReleasePlan, target: ReleaseTarget) 
     pairs = [
         f"{ranks[one.one]} and {ranks[one.other]}: {one.before:.2f} to {one.after:.2f}"
         for one in related.account.moved
-        if one.one in ranks and one.other in ranks
+        if one.one in ranks and one.other in ranks and abs(one.after / one.before - 1) >= _LEAST_MOVE
     ]
     if pairs:
         names = ", ".join(shortened(target.event_labels_name(events.name)) for events in related.events)
@@ -93,7 +96,7 @@ def _of_group(group: Losers) -> str:
     rows = f"{group.least} or more rows" if group.most is None else f"{group.least} to {group.most} rows"
     if group.least == group.most:
         rows = "1 row" if group.least == 1 else f"{group.least} rows"
-    return f"{100 * group.losers / group.people:.1f} % of the {group.people:,} people with {rows}"
+    return f"{group.losers:,} of the {group.people:,} people with {rows}"
 
 
 def _ranked(session: Session, plan: ReleasePlan, events: EventRelease) -> Iterator[tuple[int, str]]:

@@ -298,11 +298,15 @@ def test_named_values_are_of_the_columns_type_and_occur(
 
 
 @pytest.mark.usefixtures("clinic")
-def test_rows_that_may_not_be_removed_are_told_by_their_limit(database: Database, run: Run) -> None:
+@pytest.mark.parametrize("fewer", range(4))
+def test_rows_that_may_not_be_removed_are_told_by_a_limit_that_suffices(
+    database: Database, session: Session, run: Run, fewer: int
+) -> None:
+    session.execute(f"DELETE FROM main.visits WHERE rowid < {fewer}")
     policy = _policy(2, Anchor.FIRST_EVENT)
     (related,) = policy.methods
     fixed = SearchOptions(
-        levels=(("age", 0), ("visits.the day", 0), ("visits.ward's", 0), ("labs.taken", 0), ("labs.code", 0))
+        levels=(("age", 3), ("visits.the day", 3), ("visits.ward's", 0), ("labs.taken", 3), ("labs.code", 0))
     )
     with pytest.raises(InfeasibleError) as refused:
         run(
@@ -311,7 +315,36 @@ def test_rows_that_may_not_be_removed_are_told_by_their_limit(database: Database
                 policy, suppression_limit=Decimal(1), methods=(replace(related, rows_limit=Decimal(0)),), search=fixed
             ),
         )
-    assert refused.value.faults[0].field == "tables.rows_limit"
+    (fault,) = refused.value.faults
+    assert fault.field == "tables.rows_limit"
+    limit = Decimal(fault.expected.removeprefix("at least "))
+    assert 0 < limit < 1, "some rows have to go, and not all"
+    asked = replace(policy, suppression_limit=Decimal(1), methods=(replace(related, rows_limit=limit),), search=fixed)
+    assert run(database, asked).number
+
+
+@pytest.mark.usefixtures("clinic")
+def test_columns_of_people_and_events_with_one_label_are_told(database: Database, run: Run) -> None:
+    levels = (("age", 3), ("visits.the day", 4), ("visits.ward's", 0), ("labs.taken", 4), ("labs.code", 1))
+    release = run(database, replace(_policy(1, Anchor.FIRST_EVENT), search=SearchOptions(levels=levels)))
+    erased = [text for text in release.warnings if "says nothing of it" in text]
+    assert [text.split("'")[1] for text in erased] == ["age", "visits.the day", "labs.taken", "labs.code"]
+
+
+@pytest.mark.usefixtures("clinic")
+def test_only_people_who_lost_rows_are_told(database: Database, session: Session, run: Run) -> None:
+    """All patients have one row, and two of them another one, of a label that nobody else has."""
+    key = KEY.replace(chr(34), chr(34) * 2)
+    for name, _, _ in DATED:
+        session.execute(f"DELETE FROM main.{name}")
+    everybody = f'SELECT "{key}", DATE \'2024-01-01\', $value$, NULL FROM main.patients ORDER BY "{key}"'
+    session.execute("INSERT INTO main.visits " + everybody.replace("$value$", "'a'"))
+    session.execute("INSERT INTO main.visits " + everybody.replace("$value$", "'b'") + " LIMIT 2")
+    levels = (("age", 3), ("visits.the day", 4), ("visits.ward's", 0), ("labs.taken", 4), ("labs.code", 1))
+    release = run(database, replace(_policy(2, Anchor.FIRST_EVENT), search=SearchOptions(levels=levels)))
+    (told,) = [text for text in release.warnings if "Rows are missing" in text]
+    assert told.endswith("Rows are missing of 2 of the 2 people with 2 to 3 rows.")
+    assert not [text for text in release.warnings if "odds ratios" in text]
 
 
 @pytest.mark.usefixtures("clinic")
