@@ -16,6 +16,7 @@ from tableveil.cli.account import account
 from tableveil.cli.own_server import client_of_own_server
 from tableveil.cli.warnings import MOST_SHOWN
 from tableveil.demo.place import DATABASE
+from tableveil.v1 import faults_pb2
 
 COLUMNS, LINES = 80, 50
 MOST_SHEETS, MOST_SCREENS, MOST_WARNINGS = 7, 2, 3
@@ -23,7 +24,7 @@ MOST_SHEETS, MOST_SCREENS, MOST_WARNINGS = 7, 2, 3
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """The sheets of the report, the one on which each section begins, the account's lines, and the warnings in it."""
+    """The sheets of the report, on which one each section begins, and the lines and warnings of the account."""
 
     sheets: int
     sheet_of: Mapping[str, int]
@@ -61,4 +62,6 @@ def shown(place: Path) -> Demo:
     Console(file=text, width=COLUMNS, highlight=False).print(account(release))
     sheets = HTML(string=html).render().pages
     sheet_of = {section: number for number, sheet in enumerate(sheets, 1) for section in sheet.anchors}
-    return Demo(len(sheets), sheet_of, len(text.getvalue().splitlines()), tuple(release.warnings[:MOST_SHOWN]))
+    # A note asks nothing of anybody.
+    warned = [one for one in release.ranked_warnings[:MOST_SHOWN] if one.rank != faults_pb2.WARNING_RANK_NOTE]
+    return Demo(len(sheets), sheet_of, len(text.getvalue().splitlines()), tuple(one.text for one in warned))

@@ -49,6 +49,9 @@ _OPTIONS = (
     # told otherwise.
     ("grpc.max_metadata_size", 24 * 2**10),
     ("grpc.absolute_max_metadata_size", 32 * 2**10),
+    # Streams that are reset at once wait here, for 4 s at most. From 1,000 on, gRPC would refuse others by chance.
+    ("grpc.server.max_pending_requests", 10_000),
+    ("grpc.server.max_pending_requests_hard_limit", 12_000),
     # Otherwise a second server would silently share the port, and calls would go to either.
     ("grpc.so_reuseport", 0),
     # A watcher whose machine vanished is noticed within 80 seconds.

@@ -103,11 +103,11 @@ def test_local_recoding_while_classes_are_formed(
 ) -> None:
     reached = threading.Event()
 
-    def held(problem: Any, control: Control, *others: Any) -> Any:
+    def held(problem: Any, control: Control, *others: Any, **named: Any) -> Any:
         reached.set()
         while not control.must_stop:
             pass
-        return recode(problem, control, *others)
+        return recode(problem, control, *others, **named)
 
     monkeypatch.setattr(local_recoding, "recode", held)
     job = searching(jobs, release_work(replace(wide, methods=(LocalRecoding(),)), "{}"))
