@@ -146,6 +146,7 @@ def test_a_proposal_compares_one_and_two_known_facts(server: ServerProcess, plac
         assert f"m = {m}: Rows of 'visits' per person: 2.50 in the source" in told
         assert f"m = {m}: Rows of 'labs' per person: 1.60 in the source" in told
     assert "Within 30 days of the event before are" in told
+    assert told.count("After first events with the 3 commonest labels of 'visits.ward', ") == 2
     with Client(server.address) as client:
         assert client.check_policy(place / "draft-m2.yaml") == []
 

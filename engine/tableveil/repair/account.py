@@ -1,4 +1,4 @@
-"""An account of a repair for the owner: who lost rows, and how far what goes together has moved."""
+"""An account of a repair for the owner: who lost rows, and how far what goes together, or follows, has moved."""
 
 from __future__ import annotations
 
@@ -21,10 +21,13 @@ COMMON = 40
 """The most labels whose pairs are looked at."""
 
 LEAST = 30
-"""The least people of each cell of a pair's table: with fewer, chance moves the odds."""
+"""The least people of each cell of a pair's table, or with a first value: with fewer, chance moves the shares."""
+
+FIRSTS = 3
+"""The commonest first values that are told."""
 
 MOST_PEOPLE = 100_000
-"""The most people who are looked at for odds ratios: of more, each second one, or third, …."""
+"""The most people who are looked at for odds ratios and shares: of more, each second one, or third, …."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,14 @@ class MovedOdds:
     other: int
     before: float
     after: float
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """The share of people with a certain first value who have its commonest later one; None if nobody has it."""
+
+    before: float
+    after: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +93,36 @@ def moved(facts: RowFacts, kept: Ints, class_of: Ints, number: int) -> tuple[Mov
             if cells.min() >= LEAST and others.min() > 0:
                 found.append(MovedOdds(int(common[j]), int(common[i]), _odds(cells), _odds(others)))
     return tuple(sorted(found, key=lambda pair: -abs(np.log(pair.after / pair.before)))[:PAIRS])
+
+
+def followed(people: Ints, values: Ints, first: NDArray[np.bool_], kept: NDArray[np.bool_]) -> Iterator[Followed]:
+    """Shares by the commonest first values, from each row's person and value, -1 if it has none, before and after."""
+    seen = values >= 0
+    people, values, first, kept = people[seen], values[seen], first[seen], kept[seen]
+    counts = _by_value(people[first], values[first])
+    for value in np.argsort(-counts, kind="stable")[:FIRSTS].tolist():
+        if counts[value] < LEAST:
+            return
+        started = _people(people, first & (values == value))
+        later = started[people] & ~first
+        commonest = int(np.argmax(_by_value(people[later], values[later])))
+        follows = _people(people, later & (values == commonest))
+        left = _people(people, first & (values == value) & kept)
+        both = left & _people(people, later & (values == commonest) & kept)
+        yield Followed(float(follows.sum() / started.sum()), float(both.sum() / left.sum()) if left.any() else None)
+
+
+def _by_value(people: Ints, values: Ints) -> NDArray[np.intp]:
+    """How many people have each value."""
+    most = int(values.max(initial=0)) + 1
+    return np.bincount(np.unique(people.astype(np.int64) * most + values) % most, minlength=most)
+
+
+def _people(people: Ints, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Per person, whether they have one of the rows."""
+    has = np.zeros(int(people.max(initial=-1)) + 1, np.bool_)
+    has[people[rows]] = True
+    return has
 
 
 def _tables(facts: RowFacts, place: NDArray[np.int64], number: int, among: NDArray[np.bool_]) -> NDArray[np.float64]:

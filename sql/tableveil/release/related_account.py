@@ -17,6 +17,7 @@ from tableveil.errors import Warned, note, shortened
 from tableveil.policy import Anchor, ReleaseTarget
 from tableveil.release.plan import ReleasePlan
 from tableveil.release.related import EventRelease
+from tableveil.release.sequels import sequels
 from tableveil.repair.account import Losers
 
 _LEAST_MOVE = 0.05
@@ -31,9 +32,10 @@ def related_account(session: Session, plan: ReleasePlan, target: ReleaseTarget) 
     related = plan.related
     if related is None:
         return
-    people = len(related.class_of)
+    people, options = len(related.class_of), plan.policy.related
     for events in related.events:
         yield note(" ".join(_questions(session, plan, events, people, people - related.suppressed)), field=events.name)
+        yield from sequels(session, events, None if options is None else options.relative_time, people)
     removed = sum(events.removed for events in related.events)
     if not removed:
         return

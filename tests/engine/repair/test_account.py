@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.repair.account import Losers, losers, moved
+from tableveil.repair.account import Followed, Losers, followed, losers, moved
 from tableveil.repair.facts import RowFacts
 
 
@@ -36,3 +36,17 @@ def test_odds_ratios_are_of_all_people_before_and_of_released_people_after() -> 
         assert np.isclose(pair.after, odds(left[100:], pair.one, pair.other))
     moves = [abs(np.log(pair.after / pair.before)) for pair in found]
     assert moves == sorted(moves, reverse=True)
+
+
+def test_what_follows_is_the_share_of_people_with_a_first_value_who_have_its_commonest_later_one() -> None:
+    """Forty people begin with 1, and 30 of them go on to 2 and 20 to 0; ten lose the 2, and four their 1."""
+    begin = [(person, 1, True, person >= 4) for person in range(40)]
+    # A value that somebody has twice counts once; rows without a value count for nothing.
+    later = [(person, 2, False, person < 20) for person in (*range(30), *range(30))]
+    later += [(person, value, False, True) for person in range(20) for value in (0, -1)]
+    few = [(person, 0, True, True) for person in range(40, 60)]
+    people, values, first, kept = (np.array(column) for column in zip(*begin, *later, *few, strict=True))
+    (found,) = followed(people.astype(np.int32), values.astype(np.int32), first, kept)
+    assert found == Followed(30 / 40, 16 / 36)
+    (found,) = followed(people.astype(np.int32), values.astype(np.int32), first, kept & ~first)
+    assert found.after is None

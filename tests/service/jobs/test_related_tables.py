@@ -364,3 +364,28 @@ def test_rows_that_tell_an_unbounded_value_are_told_with_their_people(
     people = session.value(f'SELECT count(DISTINCT "{key}") FROM main.r_visits WHERE ill IS NOT NULL')
     assert (people > 0) == told
     assert [f"for {people} people" in text and "visits.ill" in text for text in warned] == [True] * told
+
+
+@pytest.mark.usefixtures("clinic")
+@pytest.mark.parametrize(
+    ("day", "told"), [(0, "70.0 % in the release"), (4, "which its labels do not tell")], ids=["days", "one label"]
+)
+def test_what_follows_a_first_event_is_told_of_source_and_release(
+    database: Database, session: Session, run: Run, day: int, told: str
+) -> None:
+    """After a first "a", 28 of 40 people have a "b" a day later, and two have it on a day that nobody else has."""
+    key = KEY.replace(chr(34), chr(34) * 2)
+    for name, _, _ in DATED:
+        session.execute(f"DELETE FROM main.{name}")
+    numbered = f'SELECT "{key}" AS p, row_number() OVER () AS n FROM main.patients'
+    first = "SELECT p, DATE '2024-01-01', CASE WHEN n <= 40 THEN 'a' ELSE 'b' END, NULL"
+    later = "SELECT p, DATE '2024-01-02' + CASE WHEN n <= 2 THEN 3 ELSE 0 END, 'b', CASE WHEN n > 50 THEN 'flu' END"
+    session.execute(f"INSERT INTO main.visits {first} FROM ({numbered})")
+    session.execute(f"INSERT INTO main.visits {later} FROM ({numbered}) WHERE n <= 30 OR n > 50")
+    levels = (("age", 3), ("visits.the day", day), ("visits.ward's", 0), ("labs.taken", 4), ("labs.code", 1))
+    release = run(database, replace(_policy(1, Anchor.PREVIOUS_EVENT), search=SearchOptions(levels=levels)))
+    # Twenty people whose first one is a "b" are too few, and no first event has a value that is sensitive.
+    assert [text for text in release.warnings if text.startswith("After first events")] == [
+        "After first events with the commonest label of 'visits.ward's', 75.0 % of the people have the commonest later "
+        f"one in the source, {told}."
+    ]
