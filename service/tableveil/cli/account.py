@@ -24,8 +24,6 @@ from tableveil.wording.exposures import HEADING
 _EXCLUDED_BECAUSE = {
     "suppression": "they would suppress too many records",
     "quality": "they cannot score better",
-    # The wording of releases from before state version 2.
-    "loss": "they cannot score better",
 }
 
 _OBJECTS = {

@@ -97,15 +97,12 @@ class Failure:
         """The failure that `to_json` wrote."""
         stored = json.loads(text)
         faults = tuple(Fault(**fault) for fault in stored["faults"])
-        # Failures stored by older versions have none.
         relaxations = tuple(
             Relaxation(tuple(Change(**change) for change in relaxation["changes"]), relaxation["nearest"])
-            for relaxation in stored.get("relaxations", ())
+            for relaxation in stored["relaxations"]
         )
-        # Nor these.
-        releases = tuple(stored.get("releases", ()))
         kind = FailureKind(stored["kind"])
-        return cls(kind, stored["code"], stored["message"], faults, relaxations, releases=releases)
+        return cls(kind, stored["code"], stored["message"], faults, relaxations, releases=tuple(stored["releases"]))
 
     def without_texts(self) -> Failure:
         """The failure for those who may not see all the releases that it depends on."""

@@ -19,7 +19,7 @@ from tableveil.operate.finding import Finding, Level
 from tableveil.operate.objects import examine_releases, orphans
 from tableveil.state import backups, jobs, ledger_gaps, privacy_budgets, publications
 from tableveil.state.jobs import unfinished
-from tableveil.state.migrate import SCHEMA, migrations
+from tableveil.state.migrate import BRINGS_TO_FIRST, SCHEMA, migrations
 
 OLD_BACKUP = timedelta(days=2)
 """A nightly backup that failed once is not older."""
@@ -163,17 +163,18 @@ def _migrations(session: Session) -> Finding:
     subject, numbered = "state", migrations()
     if not catalog.has_table(session, SCHEMA, "migrations"):
         return Finding(Level.WARNING, subject, "none: no server has had this file yet", "The first start makes it.")
-    applied = session.ledger.rows("SELECT number, name FROM tableveil.migrations ORDER BY number")
-    if len(applied) > len(numbered):
+    applied = session.ledger.value("SELECT coalesce(max(number), 0) FROM tableveil.migrations")
+    first, last = numbered[0].number, numbered[-1].number
+    if applied > last:
         advice = "It was written by a newer Tableveil: upgrade this one."
-        return Finding(Level.PROBLEM, subject, f"version {len(applied)}, newer than {len(numbered)}", advice)
-    if applied != [(migration.number, migration.name) for migration in numbered[: len(applied)]]:
-        advice = "It was written by another Tableveil: use that one, or restore a backup."
-        return Finding(Level.PROBLEM, subject, "migrations that this version does not know", advice)
-    if len(applied) < len(numbered):
-        advice = f"The next start brings it to version {len(numbered)}; make a copy of the file before."
-        return Finding(Level.WARNING, subject, f"version {len(applied)} of {len(numbered)}", advice)
-    return Finding(Level.OK, subject, f"version {len(applied)}, all migrations applied")
+        return Finding(Level.PROBLEM, subject, f"version {applied}, newer than {last}", advice)
+    if 0 < applied < first:
+        advice = f"Start the build of commit {BRINGS_TO_FIRST} with it once, then this one."
+        return Finding(Level.PROBLEM, subject, f"version {applied}, older than {first}", advice)
+    if applied < last:
+        advice = f"The next start brings it to version {last}; make a copy of the file before."
+        return Finding(Level.WARNING, subject, f"version {applied} of {last}", advice)
+    return Finding(Level.OK, subject, f"version {applied}, all migrations applied")
 
 
 def _key(session: Session) -> Finding:

@@ -25,7 +25,7 @@ class Load:
 
     `request_digest` distinguishes different requests of an `owner` with one `request_id`. `file` is where the rows came
     from; it may be empty. `columns` are the table's, as (name, type), after the load; one that replaced rows
-    `removed_rows`. `content` identifies what was loaded under a request id; NULL in loads of earlier versions.
+    `removed_rows`. `content` identifies what was loaded under a request id; NULL without one.
     """
 
     number: int

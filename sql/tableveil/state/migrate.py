@@ -15,6 +15,9 @@ SCHEMA = "tableveil"
 
 SCRIPTS = resources.files("tableveil.state").joinpath("migrations")
 
+BRINGS_TO_FIRST = "b6da54e3"
+"""The last build that had the steps to the first script's version."""
+
 _keys: WeakKeyDictionary[Ledger, bytes] = WeakKeyDictionary()
 
 
@@ -28,7 +31,7 @@ class Migration:
 
 
 def migrations() -> list[Migration]:
-    """All scripts, in order; numbers count from 1 without gaps."""
+    """All scripts, in order; numbers count without gaps from that of the first, which makes all of the state."""
     scripts = []
     for file in SCRIPTS.iterdir():
         if match := re.fullmatch(r"(\d{4})_(\w+)\.sql", file.name):
@@ -40,7 +43,8 @@ def migrate(ledger: Ledger) -> None:
     """Creates the state or brings it up to date.
 
     Raises:
-        InvalidError: the database was written by a newer Tableveil, or its name would be taken for the state's.
+        InvalidError: the database was written by a newer Tableveil, or by one before the first script, or its name
+            would be taken for the state's.
     """
     if ledger.catalog.casefold() == SCHEMA:
         raise InvalidError.of(
@@ -57,15 +61,26 @@ def migrate(ledger: Ledger) -> None:
     )
     applied: int = ledger.value("SELECT coalesce(max(number), 0) FROM tableveil.migrations")
     migrations_here = migrations()
-    if applied > len(migrations_here):
+    first, last = migrations_here[0].number, migrations_here[-1].number
+    if applied > last:
         raise InvalidError.of(
             "DATABASE_TOO_NEW",
             "database",
             f"state version {applied}",
-            f"at most version {len(migrations_here)}",
+            f"at most version {last}",
             "It was written by a newer Tableveil: upgrade this one.",
         )
-    for migration in migrations_here[applied:]:
+    if 0 < applied < first:
+        raise InvalidError.of(
+            "DATABASE_TOO_OLD",
+            "database",
+            f"state version {applied}, of a build before 0.1.0",
+            f"version {first} or later",
+            f"Start the build of commit {BRINGS_TO_FIRST} with it once, then this one.",
+        )
+    for migration in migrations_here:
+        if migration.number <= applied:
+            continue
         with ledger.transaction():
             ledger.execute(migration.text)
             ledger.execute(

@@ -101,8 +101,8 @@ TROUBLES: list[tuple[str, str, Level, str, str]] = [
     ("an old backup", "INSERT INTO tableveil.backups VALUES ('x.duckdb', now()::TIMESTAMP - INTERVAL 50 HOUR, 1)",
      Level.WARNING, "backup", "2 days old: 'x.duckdb'"),
     ("an older state", "DELETE FROM tableveil.migrations", Level.WARNING, "state", "version 0 of"),
-    ("another's state", "UPDATE tableveil.migrations SET name = 'x' WHERE number = 1", Level.PROBLEM, "state",
-     "does not know"),
+    ("a state of before the first script", "UPDATE tableveil.migrations SET number = 24", Level.PROBLEM, "state",
+     "version 24, older than 25"),
     ("no state", "DROP SCHEMA tableveil CASCADE", Level.WARNING, "state", "no server has had this file yet"),
 ]  # fmt: skip
 

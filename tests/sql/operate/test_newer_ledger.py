@@ -147,7 +147,7 @@ def test_files_that_do_not_fit(files: Path, tmp_path: Path) -> None:
             RELEASES.write(session.ledger, made, SIZES, SIZES)
     shutil.copyfile(files / "clinic.duckdb", old)
     with duckdb.connect(old) as connection:
-        connection.execute("UPDATE tableveil.migrations SET name = 'another'")
+        connection.execute("UPDATE tableveil.migrations SET number = number + 1")
     for newer, words in (
         (other, "of another database"),
         (files / "first.duckdb", "lacks releases"),

@@ -105,6 +105,10 @@ CODES = {
         "Make a backup, stop the server, and put the backup in the place.",
     ),
     "DATABASE_TOO_NEW": ("A newer version of Tableveil wrote the database.", "Upgrade this installation."),
+    "DATABASE_TOO_OLD": (
+        "A build of Tableveil from before 0.1.0 wrote the database.",
+        "Start the build that the error names with it once, then this one.",
+    ),
     "DATABASE_UNREADABLE": (
         "The file is no DuckDB database, or cannot be opened.",
         "Check the path, its owner and its mode.",

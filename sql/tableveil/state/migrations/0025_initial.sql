@@ -36,6 +36,53 @@ CREATE TABLE tableveil.table_privacy (
     PRIMARY KEY (table_schema, table_name, version)
 );
 
+-- Rules that admins make for releases into a schema, whose name is folded: the newest version counts. With joint_k, one that
+-- repeats people by a reason waits for approval, unless they all share joint classes of k.
+CREATE TABLE tableveil.schema_rules (
+    version INTEGER NOT NULL,
+    schema_name VARCHAR NOT NULL,
+    joint_k BOOLEAN NOT NULL,
+    set_by VARCHAR NOT NULL,
+    set_at TIMESTAMP NOT NULL,
+    PRIMARY KEY (schema_name, version)
+);
+
+-- Budgets of differential privacy for the people in some tables, whose names are folded: the newest version counts. A charge is
+-- what a release may tell of them. It is written before the table is read, and stays whatever becomes of the job, which may run
+-- twice.
+CREATE TABLE tableveil.privacy_budgets (
+    version BIGINT NOT NULL PRIMARY KEY,
+    people VARCHAR NOT NULL,
+    tables VARCHAR[] NOT NULL,
+    epsilon VARCHAR NOT NULL,
+    delta VARCHAR NOT NULL,
+    set_by VARCHAR NOT NULL,
+    set_at TIMESTAMP NOT NULL,
+    suspended BOOLEAN DEFAULT false
+);
+
+CREATE TABLE tableveil.privacy_charges (
+    job BIGINT NOT NULL,
+    people VARCHAR NOT NULL,
+    table_name VARCHAR NOT NULL,
+    epsilon VARCHAR NOT NULL,
+    delta VARCHAR NOT NULL,
+    charged_at TIMESTAMP NOT NULL
+);
+
+-- Worksheets: decisions about a table that is not released yet, as documents of the service.
+CREATE TABLE tableveil.worksheets (
+    number BIGINT PRIMARY KEY,
+    table_schema VARCHAR NOT NULL,
+    table_name VARCHAR NOT NULL,
+    revision BIGINT NOT NULL,
+    created_at TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP NOT NULL,
+    updated_by VARCHAR NOT NULL,
+    contents VARCHAR NOT NULL
+);
+CREATE SEQUENCE tableveil.worksheet_numbers;
+
 -- What was loaded into tables: from where, how many rows came, and how many lines were left out. The columns are those of
 -- the table after the load, each with its type.
 CREATE TABLE tableveil.loads (
@@ -52,7 +99,8 @@ CREATE TABLE tableveil.loads (
     removed_rows BIGINT NOT NULL,
     columns VARCHAR[][] NOT NULL,
     seconds DOUBLE NOT NULL,
-    owner VARCHAR NOT NULL
+    owner VARCHAR NOT NULL,
+    content VARCHAR
 );
 CREATE SEQUENCE tableveil.load_numbers;
 
@@ -99,6 +147,24 @@ CREATE TABLE tableveil.audit_pending (
     remark VARCHAR NOT NULL
 );
 
+-- Backups that the server made of this database. One that was made notes itself here afterwards, so no backup has itself.
+CREATE TABLE tableveil.backups (
+    file VARCHAR NOT NULL,
+    made_at TIMESTAMP NOT NULL,
+    size_bytes BIGINT NOT NULL
+);
+
+-- Changes that their callers named, each committed with its change. The answer is missing until the call ends, and once it is forgotten.
+-- A hash stands for the request id, and the request id is the key of the digest: requests may name people who are erased.
+CREATE TABLE tableveil.answered_requests (
+    owner VARCHAR NOT NULL,
+    method VARCHAR NOT NULL,
+    id_hash VARCHAR NOT NULL,
+    digest VARCHAR NOT NULL,
+    changed_at TIMESTAMP NOT NULL,
+    answer BLOB
+);
+
 -- Tokens by the SHA-256 of their texts, in hexadecimal digits. The roles hold on the whole server. A restored backup has
 -- its tokens suspended, because some of them may have been revoked since it was made.
 CREATE TABLE tableveil.tokens (
@@ -114,7 +180,6 @@ CREATE TABLE tableveil.tokens (
     suspended BOOLEAN NOT NULL
 );
 CREATE SEQUENCE tableveil.token_numbers;
-
 
 -- Access
 -- ------
@@ -147,7 +212,6 @@ CREATE TABLE tableveil.suspended_releases (
     release BIGINT PRIMARY KEY
 );
 
-
 -- Jobs
 -- ----
 
@@ -179,6 +243,16 @@ CREATE TABLE tableveil.job_reads (
     source_table VARCHAR NOT NULL
 );
 
+-- The rights of a job's principal when it was admitted: on everything, or on schemas, tables of [schema, table], and
+-- releases, whose names are folded. A release is compared and judged with the earlier ones that these rights show.
+CREATE TABLE tableveil.job_rights (
+    job BIGINT NOT NULL,
+    everything BOOLEAN NOT NULL,
+    schemas VARCHAR[] NOT NULL,
+    tables VARCHAR[][] NOT NULL,
+    releases BIGINT[] NOT NULL
+);
+
 -- Progress counts transformations that were checked, or records that are in a cluster (of_records).
 CREATE TABLE tableveil.job_events (
     job BIGINT NOT NULL,
@@ -203,6 +277,13 @@ CREATE TABLE tableveil.job_outcomes (
     warnings VARCHAR[] NOT NULL
 );
 
+-- Texts of a job that depend on other releases than its own: a warning, a refusal, or a measure of what is reached. Only
+-- readers of all these releases are told. The empty text stands for all evidence of a release that was judged together with them.
+CREATE TABLE tableveil.joint_texts (
+    job BIGINT NOT NULL,
+    text VARCHAR NOT NULL,
+    releases BIGINT[] NOT NULL
+);
 
 -- Releases
 -- --------
@@ -249,7 +330,8 @@ CREATE TABLE tableveil.releases (
     phase_seconds MAP(VARCHAR, DOUBLE) NOT NULL,
     versions MAP(VARCHAR, VARCHAR) NOT NULL,
     warnings VARCHAR[] NOT NULL,
-    policy VARCHAR NOT NULL
+    policy VARCHAR NOT NULL,
+    document JSON DEFAULT '{}'
 );
 CREATE SEQUENCE tableveil.release_numbers;
 
@@ -271,21 +353,24 @@ CREATE TABLE tableveil.release_sources (
 );
 
 -- The people of a release's source are known again by keyed samples of its columns and rows. The samples of rows have no
--- column_name.
+-- column_name; `filled` says how densely a column's values lie.
 CREATE TABLE tableveil.release_samples (
     release BIGINT NOT NULL,
     position INTEGER NOT NULL,
     column_name VARCHAR NOT NULL,
     scale INTEGER NOT NULL,
     density DOUBLE NOT NULL,
-    source_records BIGINT NOT NULL
+    source_records BIGINT NOT NULL,
+    filled DOUBLE
 );
 
+-- The cells are short keyed hashes of the row of a value that may stand for a person; NULL where nobody looked at rows.
 CREATE TABLE tableveil.release_sample_values (
     release BIGINT NOT NULL,
     position INTEGER NOT NULL,
     value UBIGINT NOT NULL,
-    records BIGINT NOT NULL
+    records BIGINT NOT NULL,
+    cells BLOB
 );
 
 -- The people of a release's source by its person column, unless its policy declines: an erasure finds them by it. The
@@ -311,6 +396,17 @@ CREATE TABLE tableveil.release_erased_persons (
 CREATE TABLE tableveil.release_together (
     release BIGINT NOT NULL,
     other BIGINT NOT NULL
+);
+
+-- Releases of the same people as another one, which their submitter could not see: the finding says why it is thought so.
+-- Those in release_compared were looked at; the others are still to be compared.
+CREATE TABLE tableveil.release_matches (
+    release BIGINT NOT NULL,
+    other BIGINT NOT NULL,
+    finding VARCHAR NOT NULL
+);
+CREATE TABLE tableveil.release_compared (
+    release BIGINT PRIMARY KEY
 );
 
 -- The mark tells whether an object is as it was written.
@@ -340,6 +436,15 @@ CREATE TABLE tableveil.decisions (
     note VARCHAR NOT NULL
 );
 
+-- Trials: releases that wait for their own steward. One that was promoted is a release like others since then.
+CREATE TABLE tableveil.trials (
+    release BIGINT PRIMARY KEY,
+    maker VARCHAR NOT NULL,
+    expires_at TIMESTAMP NOT NULL,
+    population_fingerprint VARCHAR NOT NULL,
+    promoted_at TIMESTAMP
+);
+
 -- Where releases are published. A row is written anew when its state changes. The problem names columns and types, and
 -- holds no value.
 CREATE TABLE tableveil.publications (
@@ -353,7 +458,8 @@ CREATE TABLE tableveil.publications (
     attempts INTEGER NOT NULL,
     code VARCHAR NOT NULL,
     problem VARCHAR NOT NULL,
-    published_at TIMESTAMP
+    published_at TIMESTAMP,
+    other_people BIGINT[] DEFAULT []
 );
 
 -- Where the ledger went back in time: releases after a number may have been made that it does not know. A backup says so
@@ -367,76 +473,65 @@ CREATE TABLE tableveil.ledger_gaps (
 -- The part is what the quality model counted for the quasi-identifier, before its weight; NULL if its score has no such
 -- parts. At the record level the levels are pairs: a level, and how many released records have it. The aggregation says
 -- what took the place of the values if they were aggregated instead of generalized.
-CREATE TABLE tableveil.release_attributes (
-    release BIGINT NOT NULL,
-    position INTEGER NOT NULL,
-    column_name VARCHAR NOT NULL,
-    level INTEGER NOT NULL,
-    top_level INTEGER NOT NULL,
-    loss DOUBLE NOT NULL,
-    distinct_before BIGINT NOT NULL,
-    distinct_after BIGINT NOT NULL,
-    hierarchy VARCHAR NOT NULL,
-    part DOUBLE,
-    levels BIGINT[][] NOT NULL,
-    aggregation VARCHAR NOT NULL
+CREATE VIEW tableveil.release_attributes AS
+SELECT release, position, a->>'column' AS column_name, (a->>'level')::INTEGER AS level, (a->>'top_level')::INTEGER AS top_level,
+    (a->>'loss')::DOUBLE AS loss, (a->>'distinct_before')::BIGINT AS distinct_before,
+    (a->>'distinct_after')::BIGINT AS distinct_after, a->>'hierarchy' AS hierarchy, (a->>'part')::DOUBLE AS part,
+    (a->'levels')::BIGINT[][] AS levels, a->>'aggregation' AS aggregation
+FROM (
+    SELECT number AS release, (generate_subscripts(json_extract(document, '$.attributes[*]'), 1) - 1)::INTEGER AS position,
+        unnest(json_extract(document, '$.attributes[*]')) AS a
+    FROM tableveil.releases
 );
 
-CREATE TABLE tableveil.release_runners_up (
-    release BIGINT NOT NULL,
-    position INTEGER NOT NULL,
-    levels INTEGER[] NOT NULL,
-    score DOUBLE NOT NULL,
-    suppressed_records BIGINT NOT NULL
+CREATE VIEW tableveil.release_runners_up AS
+SELECT release, position, (r->'levels')::INTEGER[] AS levels, (r->>'score')::DOUBLE AS score,
+    (r->>'suppressed_records')::BIGINT AS suppressed_records
+FROM (
+    SELECT number AS release, (generate_subscripts(json_extract(document, '$.runners_up[*]'), 1) - 1)::INTEGER AS position,
+        unnest(json_extract(document, '$.runners_up[*]')) AS r
+    FROM tableveil.releases
 );
 
 -- Position 0 is the released transformation itself. The others are one level less or more (step) on these columns, which
 -- are linked if they are several. The score is NULL where too many records would be suppressed.
-CREATE TABLE tableveil.release_explanations (
-    release BIGINT NOT NULL,
-    position INTEGER NOT NULL,
-    columns VARCHAR[] NOT NULL,
-    step INTEGER NOT NULL,
-    level INTEGER,
-    classes BIGINT NOT NULL,
-    rejected_classes BIGINT NOT NULL,
-    suppressed_records BIGINT NOT NULL,
-    records_over_limit BIGINT NOT NULL,
-    score DOUBLE
+CREATE VIEW tableveil.release_explanations AS
+SELECT release, position, (n->'columns')::VARCHAR[] AS columns, (n->>'step')::INTEGER AS step, (n->>'level')::INTEGER AS level,
+    (n->>'classes')::BIGINT AS classes, (n->>'rejected_classes')::BIGINT AS rejected_classes,
+    (n->>'suppressed_records')::BIGINT AS suppressed_records, (n->>'records_over_limit')::BIGINT AS records_over_limit,
+    (n->>'score')::DOUBLE AS score
+FROM (
+    SELECT number AS release, 0 AS position, document->'itself' AS n FROM tableveil.releases WHERE document->>'itself' IS NOT NULL
+    UNION ALL SELECT number, generate_subscripts(json_extract(document, '$.neighbours[*]'), 1)::INTEGER,
+        unnest(json_extract(document, '$.neighbours[*]'))
+    FROM tableveil.releases
 );
 
 -- The shares of the loss of a release with levels per class: of a column; of the records with a label in it, if there is
 -- one; or of suppressed records, if the column is empty.
-CREATE TABLE tableveil.release_costs (
-    release BIGINT NOT NULL,
-    position INTEGER NOT NULL,
-    column_name VARCHAR NOT NULL,
-    label VARCHAR,
-    records BIGINT NOT NULL,
-    share DOUBLE NOT NULL
-);
-
--- Scores that were reached for another k or another limit.
-CREATE TABLE tableveil.release_alternatives (
-    release BIGINT NOT NULL,
-    position INTEGER NOT NULL,
-    k INTEGER,
-    suppression_limit VARCHAR NOT NULL,
-    score DOUBLE NOT NULL,
-    suppressed_records BIGINT NOT NULL
+CREATE VIEW tableveil.release_costs AS
+SELECT release, position, c->>'column' AS column_name, c->>'label' AS label, (c->>'records')::BIGINT AS records,
+    (c->>'share')::DOUBLE AS share
+FROM (
+    SELECT number AS release, (generate_subscripts(json_extract(document, '$.costs[*]'), 1) - 1)::INTEGER AS position,
+        unnest(json_extract(document, '$.costs[*]')) AS c
+    FROM tableveil.releases
 );
 
 -- Classes and records that each privacy model rejects at a position, and those that no other model rejects there. A model
 -- binds if the position would be valid without it.
-CREATE TABLE tableveil.release_rejections (
-    release BIGINT NOT NULL,
-    position INTEGER NOT NULL,
-    privacy_model VARCHAR NOT NULL,
-    classes BIGINT NOT NULL,
-    records BIGINT NOT NULL,
-    only_classes BIGINT NOT NULL,
-    only_records BIGINT NOT NULL,
-    binds BOOLEAN NOT NULL
+CREATE VIEW tableveil.release_rejections AS
+SELECT release, position, r->>'privacy_model' AS privacy_model, (r->>'classes')::BIGINT AS classes,
+    (r->>'records')::BIGINT AS records, (r->>'only_classes')::BIGINT AS only_classes,
+    (r->>'only_records')::BIGINT AS only_records, (r->>'binds')::BOOLEAN AS binds
+FROM (
+    SELECT number AS release, 0 AS position, unnest(json_extract(document, '$.itself.rejections[*]')) AS r FROM tableveil.releases
+    UNION ALL SELECT release, position, unnest(json_extract(n, '$.rejections[*]'))
+    FROM (
+        SELECT number AS release, generate_subscripts(json_extract(document, '$.neighbours[*]'), 1)::INTEGER AS position,
+            unnest(json_extract(document, '$.neighbours[*]')) AS n
+        FROM tableveil.releases
+    )
 );
 
 -- Per quasi-identifier, the released labels with most suppressed records.
@@ -466,12 +561,20 @@ CREATE TABLE tableveil.reports (
 );
 
 -- Prosecutor risk of the source ('before') and of the released records ('after').
-CREATE TABLE tableveil.release_risks (
-    release BIGINT NOT NULL,
-    stage VARCHAR NOT NULL,
-    measure VARCHAR NOT NULL,
-    threshold VARCHAR,
-    value DOUBLE NOT NULL
+CREATE VIEW tableveil.release_risks AS
+WITH r AS (
+    SELECT number AS release, unnest(['before', 'after', 'after_by_size']) AS stage,
+        unnest([document->'risk_before', document->'risk_after', document->'risk_by_size']) AS risk
+    FROM tableveil.releases
+)
+SELECT release, stage, measure, NULL::VARCHAR AS threshold, value FROM (
+    SELECT release, stage,
+        unnest(['records', 'classes', 'highest_risk', 'average_risk', 'lowest_risk', 'unique_records']) AS measure,
+        unnest(json_extract_string(risk, ['records', 'classes', 'highest', 'average', 'lowest', 'unique_records']))::DOUBLE AS value
+    FROM r
+) WHERE value IS NOT NULL
+UNION ALL SELECT release, stage, 'records_above_threshold', t->>0, (t->>1)::DOUBLE FROM (
+    SELECT release, stage, unnest(json_extract(risk, '$.records_at_risk[*]')) AS t FROM r
 );
 
 CREATE TABLE tableveil.release_risk_histograms (
@@ -483,14 +586,24 @@ CREATE TABLE tableveil.release_risk_histograms (
 
 -- The strictest parameter with which each model holds, before at level 0 of the source, after in the release; NULL where
 -- it does not apply, infinity where no number is large enough. A model of identities has no column.
-CREATE TABLE tableveil.guarantees (
-    release BIGINT NOT NULL,
-    position INTEGER NOT NULL,
-    model VARCHAR NOT NULL,
-    column_name VARCHAR NOT NULL,
-    parameter VARCHAR NOT NULL,
-    before DOUBLE,
-    after DOUBLE
+CREATE VIEW tableveil.guarantees AS
+SELECT release, position, g->>'model' AS model, g->>'column' AS column_name, g->>'parameter' AS parameter,
+    (g->>'before')::DOUBLE AS before, (g->>'after')::DOUBLE AS after
+FROM (
+    SELECT number AS release, (generate_subscripts(json_extract(document, '$.guarantees[*]'), 1) - 1)::INTEGER AS position,
+        unnest(json_extract(document, '$.guarantees[*]')) AS g
+    FROM tableveil.releases
+);
+
+-- How many rows, or people, of a release are alone or among few by labels and values.
+CREATE VIEW tableveil.exposures AS
+SELECT release, position, (e->'columns')::VARCHAR[] AS column_names, (e->'knows')::VARCHAR[] AS knows,
+    (e->>'found')::BIGINT AS found, (e->>'few')::BIGINT AS few, (e->>'total')::BIGINT AS total, (e->>'least')::BIGINT AS least,
+    (e->>'counts_people')::BOOLEAN AS counts_people
+FROM (
+    SELECT number AS release, (generate_subscripts(json_extract(document, '$.exposures[*]'), 1) - 1)::INTEGER AS position,
+        unnest(json_extract(document, '$.exposures[*]')) AS e
+    FROM tableveil.releases
 );
 
 -- How the records of the source, suppressed ones included, spread over the values of a sensitive column that a model
@@ -502,7 +615,6 @@ CREATE TABLE tableveil.sensitive_distributions (
     value VARCHAR,
     records BIGINT NOT NULL
 );
-
 
 -- What other jobs found
 -- ---------------------
@@ -523,23 +635,17 @@ CREATE TABLE tableveil.frontiers (
     counter VARCHAR NOT NULL,
     search_seconds DOUBLE NOT NULL,
     seconds DOUBLE NOT NULL,
-    policy VARCHAR NOT NULL
+    policy VARCHAR NOT NULL,
+    document JSON DEFAULT '{}'
 );
 CREATE SEQUENCE tableveil.frontier_numbers;
 
 -- One row per k and limit. Without a score, nothing is valid if optimal; else nothing valid was found in time.
-CREATE TABLE tableveil.frontier_points (
-    frontier BIGINT NOT NULL,
-    k INTEGER NOT NULL,
-    suppression_limit VARCHAR NOT NULL,
-    score DOUBLE,
-    suppressed_records BIGINT,
-    classes BIGINT,
-    levels INTEGER[],
-    optimal BOOLEAN NOT NULL,
-    lower_bound DOUBLE,
-    PRIMARY KEY (frontier, k, suppression_limit)
-);
+CREATE VIEW tableveil.frontier_points AS
+SELECT frontier, (p->>'k')::INTEGER AS k, p->>'suppression_limit' AS suppression_limit, (p->>'$.found.score')::DOUBLE AS score,
+    (p->>'$.found.suppressed_records')::BIGINT AS suppressed_records, (p->>'$.found.classes')::BIGINT AS classes,
+    (p->'$.found.levels')::INTEGER[] AS levels, (p->>'optimal')::BOOLEAN AS optimal, (p->>'lower_bound')::DOUBLE AS lower_bound
+FROM (SELECT number AS frontier, unnest(json_extract(document, '$.points[*]')) AS p FROM tableveil.frontiers);
 
 -- Dry runs: the evidence of releases that were made, verified and taken back. The columns are those of releases.
 CREATE TABLE tableveil.dry_runs (
@@ -569,24 +675,10 @@ CREATE TABLE tableveil.dry_runs (
     seconds DOUBLE NOT NULL,
     warnings VARCHAR[] NOT NULL,
     refusals VARCHAR[] NOT NULL,
-    policy VARCHAR NOT NULL
+    policy VARCHAR NOT NULL,
+    document JSON DEFAULT '{}'
 );
 CREATE SEQUENCE tableveil.dry_run_numbers;
-
-CREATE TABLE tableveil.dry_run_attributes (
-    dry_run BIGINT NOT NULL,
-    position INTEGER NOT NULL,
-    column_name VARCHAR NOT NULL,
-    level INTEGER NOT NULL,
-    top_level INTEGER NOT NULL,
-    loss DOUBLE NOT NULL,
-    distinct_before BIGINT NOT NULL,
-    distinct_after BIGINT NOT NULL,
-    hierarchy VARCHAR NOT NULL,
-    part DOUBLE,
-    levels BIGINT[][] NOT NULL,
-    aggregation VARCHAR NOT NULL
-);
 
 CREATE TABLE tableveil.dry_run_suppressions (
     dry_run BIGINT NOT NULL,
@@ -597,22 +689,11 @@ CREATE TABLE tableveil.dry_run_suppressions (
     suppressed BIGINT NOT NULL
 );
 
-CREATE TABLE tableveil.dry_run_risks (
-    dry_run BIGINT NOT NULL,
-    stage VARCHAR NOT NULL,
-    measure VARCHAR NOT NULL,
-    threshold VARCHAR,
-    value DOUBLE NOT NULL
-);
-
-CREATE TABLE tableveil.dry_run_guarantees (
+-- A few of the rows that a dry run would have released: they go when somebody is erased from a table that it read.
+CREATE TABLE tableveil.dry_run_rows (
     dry_run BIGINT NOT NULL,
     position INTEGER NOT NULL,
-    model VARCHAR NOT NULL,
-    column_name VARCHAR NOT NULL,
-    parameter VARCHAR NOT NULL,
-    before DOUBLE,
-    after DOUBLE
+    "values" MAP(VARCHAR, VARCHAR) NOT NULL
 );
 
 -- Payout sweeps: what the best release of each method would pay, for several gains of the adversary. Without rows of a
@@ -674,47 +755,19 @@ CREATE TABLE tableveil.risk_analyses (
     has_record_risks BOOLEAN NOT NULL,
     seconds DOUBLE NOT NULL,
     warnings VARCHAR[] NOT NULL,
-    request VARCHAR NOT NULL
+    request VARCHAR NOT NULL,
+    document JSON DEFAULT '{}'
 );
 CREATE SEQUENCE tableveil.risk_analysis_numbers;
 
 -- No value: there is no such number.
-CREATE TABLE tableveil.risk_measures (
-    analysis BIGINT NOT NULL,
-    position INTEGER NOT NULL,
-    model VARCHAR NOT NULL,
-    measure VARCHAR NOT NULL,
-    threshold VARCHAR,
-    value DOUBLE
-);
-
--- What each subset of the columns tells apart.
-CREATE TABLE tableveil.attribute_risks (
-    analysis BIGINT NOT NULL,
-    position INTEGER NOT NULL,
-    columns VARCHAR[] NOT NULL,
-    distinction DOUBLE NOT NULL,
-    separation DOUBLE NOT NULL,
-    unique_records BIGINT NOT NULL,
-    minimal_unique_records BIGINT NOT NULL,
-    proposed BOOLEAN NOT NULL
-);
-
--- Sets of columns whose risks are put side by side, and their measures: compared is the position of the set.
-CREATE TABLE tableveil.compared_risks (
-    analysis BIGINT NOT NULL,
-    position INTEGER NOT NULL,
-    columns VARCHAR[] NOT NULL
-);
-
-CREATE TABLE tableveil.compared_measures (
-    analysis BIGINT NOT NULL,
-    compared INTEGER NOT NULL,
-    position INTEGER NOT NULL,
-    model VARCHAR NOT NULL,
-    measure VARCHAR NOT NULL,
-    threshold VARCHAR,
-    value DOUBLE
+CREATE VIEW tableveil.risk_measures AS
+SELECT analysis, position, m->>'model' AS model, m->>'measure' AS measure, m->>'threshold' AS threshold,
+    (m->>'value')::DOUBLE AS value
+FROM (
+    SELECT number AS analysis, (generate_subscripts(json_extract(document, '$.measures[*]'), 1) - 1)::INTEGER AS position,
+        unnest(json_extract(document, '$.measures[*]')) AS m
+    FROM tableveil.risk_analyses
 );
 
 -- Classifier assessments of releases. Their figures come from suppressed records and from the source too.
@@ -734,47 +787,32 @@ CREATE TABLE tableveil.classifications (
     published VARCHAR NOT NULL,
     seconds DOUBLE NOT NULL,
     warnings VARCHAR[] NOT NULL,
-    request VARCHAR NOT NULL
+    request VARCHAR NOT NULL,
+    document JSON DEFAULT '{}'
 );
 CREATE SEQUENCE tableveil.classification_numbers;
 
-CREATE TABLE tableveil.classification_columns (
-    classification BIGINT NOT NULL,
-    position INTEGER NOT NULL,
-    class_column VARCHAR NOT NULL,
-    features VARCHAR[] NOT NULL,
-    labels VARCHAR[] NOT NULL,
-    records BIGINT NOT NULL,
-    folds INTEGER NOT NULL
-);
-
 -- One row per class column, classifier, and what it was trained on; the baseline is the classifier ZERO_R. The relative
 -- accuracy is NULL if the original is no better than the baseline.
-CREATE TABLE tableveil.classification_measures (
-    classification BIGINT NOT NULL,
-    column_position INTEGER NOT NULL,
-    position INTEGER NOT NULL,
-    classifier VARCHAR NOT NULL,
-    trained_on VARCHAR NOT NULL,
-    accuracy DOUBLE NOT NULL,
-    brier DOUBLE NOT NULL,
-    relative_accuracy DOUBLE
-);
-
--- One row per class of each of them (measures is their position): how many of its records were predicted to be of each
--- class, in the order of the labels, and the points of its ROC curve.
-CREATE TABLE tableveil.classification_classes (
-    classification BIGINT NOT NULL,
-    column_position INTEGER NOT NULL,
-    measures INTEGER NOT NULL,
-    position INTEGER NOT NULL,
-    label VARCHAR NOT NULL,
-    precision DOUBLE,
-    recall DOUBLE,
-    auc DOUBLE,
-    predicted BIGINT[] NOT NULL,
-    false_positive_rates DOUBLE[] NOT NULL,
-    true_positive_rates DOUBLE[] NOT NULL
+CREATE VIEW tableveil.classification_measures AS
+WITH assessed AS (
+    SELECT number AS classification,
+        (generate_subscripts(json_extract(document, '$.assessments[*]'), 1) - 1)::INTEGER AS column_position,
+        unnest(json_extract(document, '$.assessments[*]')) AS a
+    FROM tableveil.classifications
+), compared AS (
+    SELECT classification, column_position, generate_subscripts(json_extract(a, '$.comparisons[*]'), 1)::INTEGER AS place,
+        unnest(json_extract(a, '$.comparisons[*]')) AS c
+    FROM assessed
+)
+SELECT classification, column_position, position, classifier, trained_on, (m->>'accuracy')::DOUBLE AS accuracy,
+    (m->>'brier')::DOUBLE AS brier, relative_accuracy::DOUBLE AS relative_accuracy
+FROM (
+    SELECT classification, column_position, 0 AS position, 'ZERO_R' AS classifier, 'input' AS trained_on, a->'baseline' AS m,
+        NULL::VARCHAR AS relative_accuracy FROM assessed
+    UNION ALL SELECT classification, column_position, 2 * place - 1, c->>'classifier', 'input', c->'original', NULL FROM compared
+    UNION ALL SELECT classification, column_position, 2 * place, c->>'classifier', 'release', c->'anonymized',
+        c->>'relative_accuracy' FROM compared
 );
 
 -- Utility reports of releases. They show how the source spreads over its values.
@@ -785,51 +823,36 @@ CREATE TABLE tableveil.utility_reports (
     release BIGINT NOT NULL,
     notes VARCHAR[] NOT NULL,
     seconds DOUBLE NOT NULL,
-    request VARCHAR NOT NULL
+    request VARCHAR NOT NULL,
+    document JSON DEFAULT '{}'
 );
 CREATE SEQUENCE tableveil.utility_report_numbers;
 
-CREATE TABLE tableveil.utility_columns (
-    report BIGINT NOT NULL,
-    position INTEGER NOT NULL,
-    column_name VARCHAR NOT NULL,
-    type VARCHAR NOT NULL,
-    role VARCHAR NOT NULL,
-    treatment VARCHAR NOT NULL,
-    loss DOUBLE,
-    squared_error BOOLEAN NOT NULL
+CREATE VIEW tableveil.utility_columns AS
+SELECT report, position, c->>'column' AS column_name, c->>'type' AS type, c->>'role' AS role, c->>'treatment' AS treatment,
+    (c->>'loss')::DOUBLE AS loss, (c->>'squared_error')::BOOLEAN AS squared_error
+FROM (
+    SELECT number AS report, (generate_subscripts(json_extract(document, '$.columns[*]'), 1) - 1)::INTEGER AS position,
+        unnest(json_extract(document, '$.columns[*]')) AS c
+    FROM tableveil.utility_reports
 );
 
--- Two rows per column, the stage being before or after. A column without numbers has no mean.
-CREATE TABLE tableveil.utility_spreads (
-    report BIGINT NOT NULL,
-    column_position INTEGER NOT NULL,
-    stage VARCHAR NOT NULL,
+-- Proposals: policies that were tried on a table, and the values in it that look wrong.
+CREATE TABLE tableveil.proposals (
+    number BIGINT PRIMARY KEY,
+    job BIGINT NOT NULL UNIQUE,
+    created_at TIMESTAMP NOT NULL,
+    source_catalog VARCHAR NOT NULL,
+    source_schema VARCHAR NOT NULL,
+    source_table VARCHAR NOT NULL,
     records BIGINT NOT NULL,
-    missing BIGINT NOT NULL,
-    distinct_values BIGINT NOT NULL,
-    mean DOUBLE,
-    variance DOUBLE,
-    quantiles DOUBLE[] NOT NULL
+    notes VARCHAR[] NOT NULL,
+    decisions VARCHAR[] NOT NULL,
+    repair_query VARCHAR NOT NULL,
+    recommendation VARCHAR NOT NULL,
+    seconds DOUBLE NOT NULL,
+    request VARCHAR NOT NULL,
+    forecast VARCHAR DEFAULT '',
+    document JSON DEFAULT '{}'
 );
-
--- Without a label: NULL, or labels that tell nothing.
-CREATE TABLE tableveil.utility_bins (
-    report BIGINT NOT NULL,
-    column_position INTEGER NOT NULL,
-    stage VARCHAR NOT NULL,
-    position INTEGER NOT NULL,
-    label VARCHAR,
-    records BIGINT NOT NULL
-);
-
--- Without a value: one of the columns has a single value.
-CREATE TABLE tableveil.utility_associations (
-    report BIGINT NOT NULL,
-    position INTEGER NOT NULL,
-    first_column VARCHAR NOT NULL,
-    second_column VARCHAR NOT NULL,
-    measure VARCHAR NOT NULL,
-    before DOUBLE,
-    after DOUBLE
-);
+CREATE SEQUENCE tableveil.proposal_numbers;
