@@ -17,44 +17,25 @@ from tableveil.flight_sql import flight_sql_pb2 as sql
 _TABLE = "TABLE"
 _LONGEST_PATTERN = 1_000
 
-_CATALOGS = pa.schema([pa.field("catalog_name", pa.string(), nullable=False)])
-_SCHEMAS = pa.schema([("catalog_name", pa.string()), pa.field("db_schema_name", pa.string(), nullable=False)])
-_TABLE_TYPES = pa.schema([pa.field("table_type", pa.string(), nullable=False)])
-_TABLES = pa.schema(
-    [
-        ("catalog_name", pa.string()),
-        ("db_schema_name", pa.string()),
-        pa.field("table_name", pa.string(), nullable=False),
-        pa.field("table_type", pa.string(), nullable=False),
-    ]
-)
+
+def _schema(**types: pa.DataType) -> pa.Schema:
+    """Columns that are never NULL, unless they are of catalogs and schemas, or names of keys."""
+    ends = ("catalog_name", "db_schema_name", "key_name")
+    return pa.schema([pa.field(name, type_, nullable=name.endswith(ends)) for name, type_ in types.items()])
+
+
+_TEXT, _CODE = pa.string(), pa.uint8()
+_CATALOGS = pa.schema([pa.field("catalog_name", _TEXT, nullable=False)])
+_SCHEMAS = pa.schema([("catalog_name", _TEXT), pa.field("db_schema_name", _TEXT, nullable=False)])
+_TABLE_TYPES = _schema(table_type=_TEXT)
+_TABLES = _schema(catalog_name=_TEXT, db_schema_name=_TEXT, table_name=_TEXT, table_type=_TEXT)
 _TABLES_WITH_COLUMNS = _TABLES.append(pa.field("table_schema", pa.binary(), nullable=False))
-_PRIMARY_KEYS = pa.schema(
-    [
-        ("catalog_name", pa.string()),
-        ("db_schema_name", pa.string()),
-        pa.field("table_name", pa.string(), nullable=False),
-        pa.field("column_name", pa.string(), nullable=False),
-        ("key_name", pa.string()),
-        pa.field("key_sequence", pa.int32(), nullable=False),
-    ]
-)
-_FOREIGN_KEYS = pa.schema(
-    [
-        ("pk_catalog_name", pa.string()),
-        ("pk_db_schema_name", pa.string()),
-        pa.field("pk_table_name", pa.string(), nullable=False),
-        pa.field("pk_column_name", pa.string(), nullable=False),
-        ("fk_catalog_name", pa.string()),
-        ("fk_db_schema_name", pa.string()),
-        pa.field("fk_table_name", pa.string(), nullable=False),
-        pa.field("fk_column_name", pa.string(), nullable=False),
-        pa.field("key_sequence", pa.int32(), nullable=False),
-        ("fk_key_name", pa.string()),
-        ("pk_key_name", pa.string()),
-        pa.field("update_rule", pa.uint8(), nullable=False),
-        pa.field("delete_rule", pa.uint8(), nullable=False),
-    ]
+_KEY = ("catalog_name", "db_schema_name", "table_name", "column_name")
+_PRIMARY_KEYS = _schema(**dict.fromkeys((*_KEY, "key_name"), _TEXT), key_sequence=pa.int32())
+_FOREIGN_KEYS = _schema(
+    **dict.fromkeys((*(f"pk_{name}" for name in _KEY), *(f"fk_{name}" for name in _KEY)), _TEXT),
+    **{"key_sequence": pa.int32(), "fk_key_name": _TEXT, "pk_key_name": _TEXT},
+    **{"update_rule": _CODE, "delete_rule": _CODE},
 )
 
 _Tables = Sequence[PublishedTable]
@@ -78,16 +59,11 @@ def _all_tables(command: sql.CommandGetTables, tables: _Tables) -> pa.Table:
     read_tables = [table for table in _matching(command, tables) if name.fullmatch(table.name)]
     if command.table_types and _TABLE not in command.table_types:
         read_tables = []
-    columns = [
-        [CATALOG] * len(read_tables),
-        [table.schema for table in read_tables],
-        [table.name for table in read_tables],
-        [_TABLE] * len(read_tables),
-    ]
+    found = [(CATALOG, table.schema, table.name, _TABLE) for table in read_tables]
+    columns = [[row[place] for row in found] for place in range(len(_TABLES))]
     if not command.include_schema:
         return pa.table(columns, schema=_TABLES)
-    described = [table.described for table in read_tables]
-    return pa.table([*columns, described], schema=_TABLES_WITH_COLUMNS)
+    return pa.table([*columns, [table.described for table in read_tables]], schema=_TABLES_WITH_COLUMNS)
 
 
 def _no_primary_keys(_: sql.CommandGetPrimaryKeys, __: _Tables) -> pa.Table:

@@ -192,7 +192,7 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
             if not isinstance(command, sql.TicketStatementQuery):
                 if command is None or type(command) not in COMMANDS:
                     raise _unknown("a ticket of this endpoint")
-                answer = COMMANDS[type(command)](command, self._published.tables(call.reader.releases))
+                answer = COMMANDS[type(command)](command, self._published.tables(call.reader.releases).tables)
                 accepted = [part for batch in answer.to_batches() for part in parts(batch)]
                 return flight.GeneratorStream(answer.schema, iter(accepted))
             statement = BoundStatement.of(command.statement_handle)

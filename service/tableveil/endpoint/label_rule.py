@@ -8,52 +8,49 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 
 from sqlglot import exp
 
 from tableveil.backend import folded
 from tableveil.endpoint import label_words as words
-from tableveil.endpoint.completed_calls import completed
 from tableveil.endpoint.cyclic_parts import too_wide
-from tableveil.endpoint.grammar import ANSWERS, COLUMNS
+from tableveil.endpoint.grammar import AGGREGATES, ANSWERS, COLUMNS
+from tableveil.endpoint.label_calls import completed
 from tableveil.endpoint.label_sources import LabelMeaning, LabelSources, is_call, items, results
-from tableveil.endpoint.label_words import Edit, Misuse
-from tableveil.endpoint.labels import ANY, Look, Part, ReleaseTable, UnknownTextError
-from tableveil.endpoint.written_columns import literal_text
+from tableveil.endpoint.label_words import Misuse
+from tableveil.endpoint.labels import ANY, Part, ReleaseTable, UnknownTextError
+from tableveil.endpoint.looked import LookInFiles
+from tableveil.endpoint.written import Edit
 
 _COMPARISONS: dict[type[exp.Expr], str] = {exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<="}
 _SWAPPED = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
 _EQUALITIES = (exp.EQ, exp.NEQ, exp.In, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Case)
+_LIMITS = (*_COMPARISONS, *_EQUALITIES, exp.Between)
 _PATTERNS = (exp.Like, exp.ILike, exp.RegexpLike, exp.SimilarTo)
-_GROUPS = (exp.Rollup, exp.Cube, exp.GroupingSets)
+_GROUPS = (exp.Rollup, exp.Cube, exp.GroupingSets, exp.Tuple)
 _SHARES = frozenset({"histogram", "mode"})
 _COUNTS = frozenset({"count", "grouping", "grouping_id"})
 _EXTREMES = frozenset({"min", "max"})
 _BY_SECOND = frozenset({"arg_max", "arg_min", "max_by", "min_by"})
 _DIVIDING = frozenset({"ntile", "percent_rank", "cume_dist"})
 _AVERAGES = frozenset(
-    ["avg", "mean", "favg", "sum", "fsum", "sumkahan", "median", "quantile", "quantile_cont", "quantile_disc"]
+    ("avg", "mean", "favg", "sum", "fsum", "sumkahan", "median", "quantile", "quantile_cont", "quantile_disc")
 )
-_ANSWERED_BY = {
-    **{name: f"tv_{name}" for name in ("min", "max", "median")},
-    **dict.fromkeys(("avg", "mean", "favg"), "tv_mean"),
-    **dict.fromkeys(("quantile", "quantile_cont", "quantile_disc"), "tv_quantile"),
-}
-"""The functions of labels that answer in place of an aggregate."""
-
 _DECIDES = frozenset({"coalesce", "ifnull"})
 _MOST_VALUES = 10_000
 
 
 @dataclass(slots=True)
 class LabelRule:
-    """The reader of one statement. `tables` are the tables of releases by the identities of their nodes.
+    """The finds in a statement: edits that complete calls, misuses, hints, and the columns that have no order.
 
-    `estimated` names the table that has values in place of labels, beside each table that has one.
+    `tables` are the tables of releases by the identities of their nodes. `estimated` names the table that has values in
+    place of labels, beside each table that has one.
     """
 
     tables: Mapping[int, ReleaseTable]
-    look: Look
+    look: LookInFiles
     estimated: Mapping[ReleaseTable, str]
     edits: list[Edit] = field(default_factory=list)
     misuses: list[Misuse] = field(default_factory=list)
@@ -61,7 +58,7 @@ class LabelRule:
     unordered: tuple[str, ...] = ()
 
     def read(self, tree: exp.Expr) -> None:
-        """Finds the edits that complete calls, the misuses, the hints, and the columns that have no order."""
+        """Reads a statement, which changes its tree."""
         sources = LabelSources.of(tree, self.tables, self.look)
         for call in (sources.tree if sources is not None else tree).find_all(exp.Anonymous):
             if is_call(call, ANSWERS) and (edit := completed(call, sources)):
@@ -74,14 +71,9 @@ class LabelRule:
             if (wide := too_wide(node, sources.estimates, self.look)) is not None:
                 self.misuses.append(words.cyclic_of_wide(node.sql(dialect="duckdb"), *wide))
         names = sources.tree.named_selects if isinstance(sources.tree, exp.Query) else []
-        of = [_first(sources, sources.tree, place) for place in range(len(names))]
-        self.unordered = tuple(
-            name for name, one in zip(names, of, strict=True) if one is not None and one.part is not Part.RANK
-        )
-
-
-def _first(sources: LabelSources, query: exp.Expr, place: int) -> LabelMeaning | None:
-    return next((of for item in items(query, place) if (of := sources.meaning(item)) is not None), None)
+        of = [filter(None, map(sources.meaning, items(sources.tree, place))) for place in range(len(names))]
+        is_unordered = [any(one.part is not Part.RANK for one in together) for together in of]
+        self.unordered = tuple(compress(names, is_unordered))
 
 
 @dataclass(slots=True)
@@ -95,28 +87,23 @@ class _Judged:
             self._grouped(node)
         elif isinstance(node, (exp.Intersect, exp.Except)):
             for place in range(len(node.named_selects)):
-                sides = [*items(node.this, place), *items(node.expression, place)]
-                self._equal(node, sides, [sides[len(list(items(node.this, place))) :]])
-        elif isinstance(node, exp.Ordered) and isinstance(node.this, (exp.Var, exp.Column)) and self._sorts_all(node):
+                left, right = list(items(node.this, place)), list(items(node.expression, place))
+                self._equal([*left, *right], [right])
+        elif isinstance(node, exp.Ordered) and node.this.name.upper() == "ALL" and not self.sources.meaning(node.this):
             select = node.find_ancestor(exp.Query)
-            for item in select.selects if isinstance(select, exp.Query) else []:
+            for item in select.selects if select is not None else []:
                 if (of := self.sources.meaning(item)) is not None:
-                    self._sorted(item, node, of)
+                    self._sorted(node, of)
         elif isinstance(node, exp.Join) and str(node.args.get("method")).upper() == "NATURAL":
-            self._misused(
-                Misuse("NATURAL JOIN of labels", "a join that names its columns", "Write JOIN … USING (columns).")
-            )
+            self._misused(Misuse("NATURAL JOIN of labels", "names of columns", "Write JOIN … USING (columns)."))
         is_value = isinstance(node, exp.Subquery) and not isinstance(node.parent, (exp.From, exp.Join, exp.Lateral))
         if not (isinstance(node, exp.Column) or is_value or is_call(node, {COLUMNS} | ANSWERS)):
             return
         if isinstance(node, exp.Column) and not node.table and self._is_row(node):
             what = f"{node.name}, a row with labels as one value"
             self._misused(Misuse(what, "columns by their names", "Select its columns."))
-        elif (meaning := self.sources.meaning(node)) is not None and isinstance(node.parent, exp.Expr):
+        elif (meaning := self.sources.meaning(node)) is not None:
             self._used(node, meaning)
-
-    def _sorts_all(self, ordered: exp.Ordered) -> bool:
-        return ordered.this.name.upper() == "ALL" and self.sources.meaning(ordered.this) is None
 
     def _is_row(self, column: exp.Column) -> bool:
         scope = self.sources.scope_of(column)
@@ -124,17 +111,14 @@ class _Judged:
 
     def _used(self, node: exp.Expr, meaning: LabelMeaning) -> None:
         """Follows an expression outwards to what uses it, and judges that."""
-        child, parent = node, node.parent
-        in_tuple = False
+        child, parent, in_tuple = node, node.parent, False
         while parent is not None and not (is_call(parent, _EXTREMES) and not isinstance(child, exp.Order)):
-            if is_call(parent, {"nullif"}) and child is parent.expressions[0]:
+            is_first = not isinstance(parent, exp.Anonymous) or child is parent.expressions[0]
+            if is_call(parent, {"nullif"}) and is_first:
                 self._compared(parent, child, meaning)
-            elif is_call(parent, _BY_SECOND) and child is not parent.expressions[0]:
-                break
-            is_part = isinstance(parent, (exp.Tuple, *_GROUPS))
-            if not is_part and not any(part is child for part in results(parent)):
-                break
-            if meaning.is_bound and is_call(parent, _SHARES):
+            is_part = isinstance(parent, _GROUPS) or any(part is child for part in results(parent))
+            ends = (is_call(parent, _BY_SECOND) and not is_first) or (meaning.is_bound and is_call(parent, _SHARES))
+            if ends or not is_part:
                 break
             in_tuple = in_tuple or isinstance(parent, exp.Tuple)
             child, parent = parent, parent.parent
@@ -143,7 +127,7 @@ class _Judged:
         if isinstance(parent, exp.Window) and child.arg_key == "partition_by":
             self._apart([meaning])
         elif in_tuple:
-            self._value(meaning, "a tuple")
+            self._refused(meaning, "a tuple")
         elif not isinstance(parent, (exp.Query, exp.Is, exp.Exists)) and not (
             is_call(parent, ANSWERS) and meaning.part is not Part.ANSWER
         ):
@@ -151,29 +135,29 @@ class _Judged:
 
     def _decided(self, child: exp.Expr, parent: exp.Expr, meaning: LabelMeaning) -> None:
         part, name = meaning.part, folded(parent.name) if isinstance(parent, exp.Anonymous) else parent.key.upper()
-        if part is Part.ANSWER:
-            if not isinstance(parent, exp.Dot):
-                self._value(meaning, "ORDER BY" if isinstance(parent, exp.Ordered) else name)
-        elif name in _COUNTS:
+        is_label, is_answer = part is Part.LABEL, part is Part.ANSWER
+        is_ordered = part is Part.RANK or (is_label and self.rule.look.labels(meaning.of).is_ordered)
+        if is_answer and isinstance(parent, exp.Dot):
+            return
+        if not is_answer and name in _COUNTS:
             distinct = child.unnest() if isinstance(child, exp.Distinct) else None
-            if distinct is not None and part is Part.LABEL and not isinstance(distinct.expressions[0], exp.Tuple):
-                self._misused(words.counted_apart(meaning.of))
+            if distinct is not None and is_label and not isinstance(distinct.expressions[0], exp.Tuple):
+                self._refused(meaning, "count(DISTINCT …)")
         elif isinstance(parent, exp.Ordered):
-            self._sorted(child, parent, meaning)
-        elif name in _EXTREMES | _BY_SECOND | _AVERAGES:
-            ordered = part is Part.RANK or (part is Part.LABEL and self.rule.look.labels(meaning.of).is_ordered)
-            if name in _AVERAGES or not ordered:
-                self._misused(words.extreme(meaning, name, _ANSWERED_BY.get(name, "tv_mean"), self._also(meaning)))
-        elif part is Part.RANK:
-            self._rank(parent, meaning)
-        elif isinstance(parent, _EQUALITIES) and part is Part.LABEL:
+            self._sorted(parent, meaning)
+        elif is_ordered and name in _EXTREMES | _BY_SECOND:
+            return
+        elif part is Part.RANK and name not in _AVERAGES:
+            others = filter(None, map(self.sources.meaning, parent.iter_expressions()))
+            if any(of.of.table != meaning.of.table for of in others):
+                found = f"the rank of labels in {meaning.of.name}, compared with that of another table"
+                self._misused(Misuse(found, "labels, since each table has ranks of its own", "Compare the labels."))
+        elif is_label and isinstance(parent, _EQUALITIES):
             self._compared(parent, child, meaning)
-        elif isinstance(parent, (*_COMPARISONS, exp.Between, *_EQUALITIES)):
-            self._limited(parent, child, meaning)
-        elif isinstance(parent, _PATTERNS) and part is Part.LABEL and child is parent.this:
+        elif is_label and isinstance(parent, _PATTERNS) and child is parent.this:
             self._alike(parent, child, meaning)
-        else:
-            self._value(meaning, name)
+        elif not (meaning.is_bound and self._is_limited(parent, child, meaning)):
+            self._refused(meaning, "a comparison" if isinstance(parent, _LIMITS) else name)
 
     # --- comparisons ------------------------------------------------------------------------------------------------
 
@@ -188,51 +172,38 @@ class _Judged:
         else:
             sides = node.expressions if isinstance(node, exp.Anonymous) else [node.this, node.expression]
             others = [[side] for side in sides if side is not child]
-        self._equal(node, [child], others, meaning)
+        self._equal([child], others, meaning)
 
     def _equal(
-        self,
-        node: exp.Expr,
-        labelled: Sequence[exp.Expr],
-        others: Sequence[Sequence[exp.Expr]],
-        meaning: LabelMeaning | None = None,
+        self, labelled: Sequence[exp.Expr], others: Sequence[Sequence[exp.Expr]], meaning: LabelMeaning | None = None
     ) -> None:
-        meaning = meaning or next((of for one in labelled if (of := self.sources.meaning(one)) is not None), None)
+        meaning = meaning or next(filter(None, map(self.sources.meaning, labelled)), None)
         if meaning is None or meaning.part is not Part.LABEL:
             return
         for together in others:
+            of = [self.sources.meaning(other) for other in together]
+            for labels in filter(None, of):
+                self._apart([meaning, labels])
             try:
-                texts: list[str] | None = []
-                for other in together:
-                    of = self.sources.meaning(other)
-                    if of is not None:
-                        self._apart([meaning, of])
-                    elif texts is not None:
-                        found = self._texts(other)
-                        texts = None if found is None else [*texts, *found]
+                texts = [self._texts(other) for other, labels in zip(together, of, strict=True) if labels is None]
             except UnknownTextError:
                 self._misused(words.unknown(meaning.of))
                 continue
-            if texts:
-                self._asked(meaning, list(dict.fromkeys(texts)))
+            if texts and None not in texts:
+                self._asked(meaning, list(dict.fromkeys(text for given in texts for text in given or ())))
 
     def _texts(self, node: exp.Expr) -> Sequence[str] | None:
         """The texts that an expression may be; None if parameters are not bound yet."""
         inside = node.find(exp.Column, exp.Query, exp.Star)
         if isinstance(node, (exp.Alias, exp.Any)) or (isinstance(node, (exp.Paren, exp.Subquery, exp.Cast)) and inside):
             return self._texts(node.this)
-        if isinstance(node, exp.Column):
-            found = self.sources.found(node)
-            table = self.sources.released(found[1]) if found is not None and isinstance(found[1], exp.Table) else None
-            if table is not None:
-                return self.rule.look.values(table, node.name, _MOST_VALUES)
-            parts = list(found[1]) if found is not None and not isinstance(found[1], exp.Table) else []
-        elif isinstance(node, exp.Query):
-            parts = list(items(node, 0))
-        elif inside is None:
+        if inside is None:
             return self.rule.look.texts(node.sql(dialect="duckdb"), _parameters(node))
-        else:
-            parts = list(results(node))
+        parts = list(items(node, 0) if isinstance(node, exp.Query) else results(node))
+        if isinstance(node, exp.Column) and (found := self.sources.found(node)) is not None:
+            if (table := self.sources.released(found[1])) is not None:
+                return self.rule.look.values(table, node.name, _MOST_VALUES)
+            parts = list(found[1]) if not isinstance(found[1], exp.Table) else []
         if not parts:
             raise UnknownTextError
         given = [self._texts(part) for part in parts]
@@ -240,8 +211,7 @@ class _Judged:
 
     def _asked(self, meaning: LabelMeaning, texts: Sequence[str]) -> None:
         """Judges a comparison of labels with texts, all of which are asked for."""
-        column, labels = meaning.of, self.rule.look.labels(meaning.of)
-        also = self.rule.estimated.get(column.table, "")
+        column, labels, also = meaning.of, self.rule.look.labels(meaning.of), self._also(meaning)
         for text in texts:
             if text not in labels.by_text and text != ANY:
                 holding = labels.holding(text)
@@ -256,55 +226,49 @@ class _Judged:
 
     def _alike(self, node: exp.Expr, child: exp.Expr, meaning: LabelMeaning) -> None:
         """Judges a pattern by the labels that meet it."""
-        pattern, labels = node.copy(), self.rule.look.labels(meaning.of)
-        pattern.set("this", exp.column("label"))
-        rest = [part for part in node.iter_expressions() if part is not child]
-        if not isinstance(child, exp.Column) or any(part.find(exp.Column, exp.Query) for part in rest):
+        labels, condition = self.rule.look.labels(meaning.of), node.copy()
+        condition.set("this", exp.column("label"))
+        try:
+            if not isinstance(child, exp.Column) or len(list(condition.find_all(exp.Column, exp.Query))) > 1:
+                raise UnknownTextError
+            met = self.rule.look.matching(condition.sql(dialect="duckdb"), list(labels.by_text), _parameters(node))
+        except UnknownTextError:
             self._misused(words.unknown(meaning.of))
             return
-        condition = pattern.sql(dialect="duckdb")
-        met = self.rule.look.matching(condition, list(labels.by_text), _parameters(node))
         if met:
             self._asked(meaning, met)
         elif met is not None and not labels.are_values:
-            self._value(meaning, node.key.upper())
+            self._refused(meaning, node.key.upper())
 
-    def _limited(self, node: exp.Expr, child: exp.Expr, meaning: LabelMeaning) -> None:
-        """Judges a comparison with a value: a statement may say what it wants of labels on both sides."""
-        column, around = meaning.of, node.parent
+    def _is_limited(self, node: exp.Expr, child: exp.Expr, meaning: LabelMeaning) -> bool:
+        """Whether a comparison of a bound says what it wants of labels on both sides, or none is there."""
+        around = node.parent
         while isinstance(around, exp.Paren):
             around = around.parent
-        if meaning.is_bound and (isinstance(around, exp.Is) or is_call(around, _DECIDES)):
-            return
-        operator = _COMPARISONS.get(type(node), "BETWEEN" if isinstance(node, exp.Between) else "=")
-        parts = [part for part in node.iter_expressions() if part is not child]
-        if operator in _SWAPPED and child is not node.this:
-            operator = _SWAPPED[operator]
-        value = literal_text(parts[0]) if len(parts) == 1 else None
-        on_both_sides = 0
-        if meaning.is_bound and operator in _SWAPPED and value is not None and isinstance(child.unnest(), exp.Column):
-            on_both_sides = self.rule.look.labels(column).on_both_sides(operator, value)
-            if not on_both_sides:
-                return
-        if any(self.sources.meaning(part) is not None for part in parts):
-            self._value(meaning, "a comparison with other labels")
-        else:
-            self._misused(words.compared(meaning, operator, value, on_both_sides, self._also(meaning)))
+        if isinstance(node, _LIMITS) and (isinstance(around, exp.Is) or is_call(around, _DECIDES)):
+            return True
+        if type(node) not in _COMPARISONS or not isinstance(child.unnest(), exp.Column):
+            return False
+        is_left = child is node.this
+        value = _written(node.expression if is_left else node.this)
+        if value is None:
+            return False
+        operator = _COMPARISONS[type(node)] if is_left else _SWAPPED[_COMPARISONS[type(node)]]
+        if on_both_sides := self.rule.look.labels(meaning.of).on_both_sides(operator, value):
+            how = f"a comparison by {operator} with {value}, and {on_both_sides:,} labels on both sides of it"
+            self._refused(meaning, how)
+        return True
 
     # --- groups, orders, and all else --------------------------------------------------------------------------------
 
     def _grouped(self, group: exp.Group) -> None:
-        parts: list[exp.Expr] = [part for part in group.expressions if not isinstance(part, (exp.Tuple, *_GROUPS))]
-        sets = [part for part in group.iter_expressions() if isinstance(part, (exp.Tuple, *_GROUPS))]
+        shown = group.parent.selects if isinstance(group.parent, exp.Select) else []
+        by_place = {str(place): item for place, item in enumerate(shown, 1)}
+        sets = [part for part in group.iter_expressions() if isinstance(part, _GROUPS)]
+        parts = [by_place.get(part.name, part) for part in group.expressions if not isinstance(part, _GROUPS)]
         parts += [column for part in sets for column in part.find_all(exp.Column)]
-        items_of = group.parent.selects if isinstance(group.parent, exp.Select) else []
-        parts = [
-            items_of[int(part.name) - 1] if isinstance(part, exp.Var) and part.name in _places(items_of) else part
-            for part in parts
-        ]
         if group.args.get("all"):
-            calls = ANSWERS | _COUNTS | _EXTREMES | _AVERAGES
-            parts += [item for item in items_of if not any(is_call(of, calls) for of in item.walk())]
+            parts += [item for item in shown if not any(is_call(of, AGGREGATES | ANSWERS) for of in item.walk())]
         self._apart([of for part in parts if (of := self.sources.meaning(part)) is not None])
 
     def _apart(self, meanings: Sequence[LabelMeaning]) -> None:
@@ -313,35 +277,30 @@ class _Judged:
         for of in meanings:
             ends = {other.part for other in meanings if other.is_bound and (other.of, other.place) == (of.of, of.place)}
             if of.is_bound and (of.of, of.place) not in whole and len(ends) < 2:
-                self._misused(words.grouped_by_bound(of))
+                self._refused(of, "groups of labels of different width")
             elif of.part is Part.LABEL and not self.rule.look.labels(of.of).are_apart:
                 hint = words.overlapping(of.of, self._also(of))
                 self.rule.hints += [hint] if hint not in self.rule.hints else []
 
-    def _sorted(self, child: exp.Expr, ordered: exp.Ordered, meaning: LabelMeaning) -> None:
+    def _sorted(self, ordered: exp.Ordered, meaning: LabelMeaning) -> None:
         call = ordered.find_ancestor(exp.Window, exp.WithinGroup)
         if isinstance(call, exp.WithinGroup):
-            self._misused(words.extreme(meaning, "quantile", "tv_quantile", self._also(meaning)))
+            self._refused(meaning, "quantile", "tv_quantile")
         elif isinstance(call, exp.Window) and is_call(call.this, _DIVIDING):
-            self._value(meaning, folded(call.this.name))
-        elif meaning.part is Part.LABEL and not self.rule.look.labels(meaning.of).is_ordered:
-            order, column = ordered.parent, meaning.of
+            self._refused(meaning, folded(call.this.name))
+        elif meaning.part is Part.ANSWER or (
+            meaning.part is Part.LABEL and not self.rule.look.labels(meaning.of).is_ordered
+        ):
+            order = ordered.parent
             before = order.expressions[: ordered.index or 0] if isinstance(order, exp.Order) else []
             ranks = [self.sources.meaning(one.this) for one in before]
-            if any(of is not None and of.part is Part.RANK and of.of == column for of in ranks):
-                return
-            select = ordered.find_ancestor(exp.Query, exp.Window)
-            grouped = isinstance(select, exp.Select) and bool(select.args.get("group"))
-            self._misused(words.sorted_as_text(column, grouped))
+            if not any(of is not None and of.part is Part.RANK and of.of == meaning.of for of in ranks):
+                self._refused(meaning, "ORDER BY")
 
-    def _rank(self, parent: exp.Expr, meaning: LabelMeaning) -> None:
-        others = [self.sources.meaning(part) for part in parent.iter_expressions()]
-        if any(of is not None and of.of.table != meaning.of.table for of in others):
-            found = f"the rank of labels in {meaning.of.name}, compared with that of another table"
-            self._misused(Misuse(found, "labels, since each table has ranks of its own", "Compare the labels."))
-
-    def _value(self, meaning: LabelMeaning, how: str) -> None:
-        self._misused(words.used(meaning, how, self._also(meaning)))
+    def _refused(self, meaning: LabelMeaning, how: str, answer: str = "") -> None:
+        known = f"tv_{how.partition('_')[0]}"
+        answer = answer or (known if known in ANSWERS else "tv_mean" if how in _AVERAGES else "")
+        self._misused(words.used(meaning, how, self._also(meaning), answer))
 
     def _also(self, meaning: LabelMeaning) -> str:
         return self.rule.estimated.get(meaning.of.table, "")
@@ -351,8 +310,16 @@ class _Judged:
             self.rule.misuses.append(misuse)
 
 
-def _places(of: Sequence[exp.Expr]) -> Sequence[str]:
-    return [str(place) for place in range(1, len(of) + 1)]
+def _written(value: exp.Expr) -> str | None:
+    """The text of a value that is written down; None if it is none, or a number that is cast to another one."""
+    is_cast = False
+    while isinstance(value, (exp.Paren, exp.Cast)):
+        is_cast = is_cast or isinstance(value, exp.Cast)
+        value = value.this
+    literal = value.this if isinstance(value, exp.Neg) else value
+    if not isinstance(literal, exp.Literal) or (is_cast and not literal.is_string):
+        return None
+    return f"-{literal.name}" if isinstance(value, exp.Neg) else literal.name
 
 
 def _parameters(node: exp.Expr) -> Sequence[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -17,40 +17,17 @@ from tableveil.backend import folded
 from tableveil.endpoint.allowed import refused
 from tableveil.endpoint.cyclic_parts import cyclic
 from tableveil.endpoint.grammar import ANSWERS, COLUMNS
-from tableveil.endpoint.labels import LabelColumn, Look, Part, ReleaseTable
-
-_RELEASED = "released"
-_KEEPING = frozenset(
-    [
-        "any_value",
-        "arg_max",
-        "arg_min",
-        "array_agg",
-        "coalesce",
-        "first",
-        "first_value",
-        "group_concat",
-        "histogram",
-        "ifnull",
-        "lag",
-        "last",
-        "last_value",
-        "lead",
-        "list",
-        "listagg",
-        "max",
-        "max_by",
-        "min",
-        "min_by",
-        "mode",
-        "nth_value",
-        "nullif",
-        "string_agg",
-    ]
-)
-"""Functions whose results are labels, or lists of them, if their first arguments are."""
+from tableveil.endpoint.labels import LabelColumn, Part, ReleaseTable
+from tableveil.endpoint.looked import LookInFiles
 
 _ALL_ARGUMENTS = frozenset({"coalesce", "ifnull", "nullif"})
+_FIRST_ARGUMENT = """
+any_value arg_max arg_min array_agg first first_value group_concat histogram lag last last_value lead list listagg max
+max_by min min_by mode nth_value string_agg
+"""
+"""Functions whose results are labels, or lists of them, if their arguments are."""
+
+_WRAPPERS = (exp.Alias, exp.Paren, exp.Filter, exp.Window, exp.IgnoreNulls, exp.RespectNulls, exp.Subquery, exp.Order)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,101 +44,96 @@ class LabelMeaning:
         return self.part in (Part.LOW, Part.HIGH)
 
 
+Found = tuple[tuple[object, ...], exp.Table | Sequence[exp.Expr]]
+"""The place of a column in FROM, and its table, or the expressions whose value it has."""
+
+
 def is_call(node: object, names: Collection[str]) -> bool:
     """Whether it is a call of one of these functions."""
     return isinstance(node, exp.Anonymous) and folded(node.name) in names
 
 
-def results(node: exp.Expr) -> Iterator[exp.Expr]:
+def results(node: exp.Expr) -> Sequence[exp.Expr]:
     """The parts of an expression whose value may be its own."""
     if isinstance(node, exp.Case):
-        yield from node.args["ifs"]
-        if node.args.get("default"):
-            yield node.args["default"]
-    elif isinstance(node, exp.If):
-        yield node.args["true"]
-    elif isinstance(node, exp.Coalesce):
-        yield from (node.this, *node.expressions)
-    elif is_call(node, _KEEPING) and isinstance(node, exp.Anonymous):
-        yield from node.expressions if folded(node.name) in _ALL_ARGUMENTS else node.expressions[:1]
-    elif isinstance(node, exp.Distinct) and len(node.expressions) == 1:
-        yield node.expressions[0]
-    elif isinstance(
-        node,
-        (exp.Alias, exp.Paren, exp.Filter, exp.Window, exp.IgnoreNulls, exp.RespectNulls, exp.Subquery, exp.Order),
-    ) and isinstance(node.this, exp.Expr):
-        yield node.this
+        return [*node.args["ifs"], *filter(None, [node.args.get("default")])]
+    if isinstance(node, exp.If):
+        return [node.args["true"]]
+    if isinstance(node, exp.Coalesce):
+        return [node.this, *node.expressions]
+    if is_call(node, _ALL_ARGUMENTS) or (isinstance(node, exp.Distinct) and len(node.expressions) == 1):
+        return node.expressions
+    if is_call(node, _FIRST_ARGUMENT.split()):
+        return node.expressions[:1]
+    return [node.this] if isinstance(node, _WRAPPERS) and isinstance(node.this, exp.Expr) else []
 
 
 @dataclass(slots=True)
 class LabelSources:
-    """A copy of a statement in which each column has its table, and what its columns mean."""
+    """A statement in which each column has its table, and what its columns mean.
+
+    `tables` are the columns of tables of releases, by the names that the statement has for these; `estimated` are
+    those with estimates.
+    """
 
     tree: exp.Expr
     scopes: Mapping[int, Scope]
     tables: Mapping[str, Mapping[str, LabelMeaning | None]]
     of_release: Mapping[str, ReleaseTable]
     estimated: Mapping[str, Mapping[str, LabelColumn]]
-    named: Mapping[str, LabelMeaning]
     known: dict[int, LabelMeaning | None] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, tree: exp.Expr, read: Mapping[int, ReleaseTable], look: Look) -> LabelSources | None:
-        """Reads a statement; None if none of its tables has labels, and it takes no cyclic part of estimates."""
-        tables: dict[str, dict[str, LabelMeaning | None]] = {}
-        columns = {number: look.columns(table) for number, table in read.items()}
+    def of(cls, tree: exp.Expr, read: Mapping[int, ReleaseTable], look: LookInFiles) -> LabelSources | None:
+        """Qualifies a statement; None if none of its tables has labels, and it takes no cyclic part of estimates."""
         is_cyclic = any(cyclic(node) is not None for node in tree.walk())
-        estimates = {number: look.estimates(table) if is_cyclic else {} for number, table in read.items()}
-        if not any(of for table in columns.values() for of in table.values()) and not any(estimates.values()):
+        named = {f"released_{place}": (number, table) for place, (number, table) in enumerate(read.items())}
+        tables = {
+            name: {folded(column): of and LabelMeaning(*of) for column, of in look.columns(table).items()}
+            for name, (_, table) in named.items()
+        }
+        estimated = {
+            name: {folded(column): of for column, of in look.estimates(table).items()} if is_cyclic else {}
+            for name, (_, table) in named.items()
+        }
+        if not any(of for table in tables.values() for of in table.values()) and not any(estimated.values()):
             return None
-        of_release: dict[str, ReleaseTable] = {}
-        estimated: dict[str, Mapping[str, LabelColumn]] = {}
-        for node in list(tree.find_all(exp.Table)):
-            if id(node) in read:
-                name = f"{_RELEASED}_{len(tables)}"
-                tables[name] = {
-                    folded(column): LabelMeaning(*of) if of is not None else None
-                    for column, of in columns[id(node)].items()
-                }
-                of_release[name] = read[id(node)]
-                estimated[name] = {folded(column): of for column, of in estimates[id(node)].items()}
-                node.meta[_RELEASED] = name
-        copy = tree.copy()
-        for identifier in list(copy.find_all(exp.Identifier)):
+        names = {number: name for name, (number, _) in named.items()}
+        for identifier in list(tree.find_all(exp.Identifier)):
             identifier.set("this", folded(identifier.name))
-        for node in list(copy.find_all(exp.Table)):
-            if _RELEASED in node.meta:
-                alias = node.args.get("alias") or exp.TableAlias(this=exp.to_identifier(node.name))
-                for part, value in (("alias", alias), ("db", None), ("catalog", None)):
-                    node.set(part, value)
-                node.set("this", exp.to_identifier(node.meta[_RELEASED]))
-        for group in list(copy.find_all(exp.Group)):
+        for node in [node for node in tree.find_all(exp.Table) if id(node) in names]:
+            alias = node.args.get("alias") or exp.TableAlias(this=exp.to_identifier(node.name))
+            for part, value in (("alias", alias), ("db", None), ("catalog", None)):
+                node.set(part, value)
+            node.set("this", exp.to_identifier(names[id(node)]))
+        for group in list(tree.find_all(exp.Group)):
             # sqlglot would write the items of SELECT for their numbers, and double nested ones with each level.
             for number in [part for part in group.expressions if isinstance(part, exp.Literal)]:
                 number.replace(exp.Var(this=number.name))
-        copy = _without_pivots(copy)
+        for item in [one for select in tree.find_all(exp.Select) for one in select.expressions]:
+            if isinstance(item, exp.Subquery):
+                # sqlglot finds no number of ORDER BY for it.
+                item.replace(exp.alias_(exp.Paren(this=item.copy()), item.alias or "subquery"))
+        tree = _without_pivots(tree)
         schema = MappingSchema({name: dict.fromkeys(of, "TEXT") for name, of in tables.items()}, normalize=False)
         try:
-            copy = qualify_columns(qualify_tables(copy, dialect="duckdb"), schema, expand_alias_refs=False)
-            scopes = {id(scope.expression): scope for scope in traverse_scope(copy)}
+            tree = qualify_columns(qualify_tables(tree, dialect="duckdb"), schema, expand_alias_refs=False)
+            scopes = {id(scope.expression): scope for scope in traverse_scope(tree)}
         except SqlglotError as error:
             reason = str(error).splitlines()[0][:200]
             raise refused(f"names that cannot be followed: {reason}", "names of columns and tables") from None
-        named = {name: of for table in tables.values() for name, of in table.items() if of is not None}
-        return cls(copy, scopes, tables, of_release, estimated, named)
+        return cls(tree, scopes, tables, {name: table for name, (_, table) in named.items()}, estimated)
 
-    def released(self, table: exp.Table) -> ReleaseTable | None:
+    def released(self, table: object) -> ReleaseTable | None:
         """The table of a release that a node stands for."""
-        return self.of_release.get(table.name)
+        return self.of_release.get(table.name) if isinstance(table, exp.Table) else None
 
     def scope_of(self, node: exp.Expr) -> Scope | None:
         """The scope in which a part of the statement stands."""
-        around: exp.Expr | None = node
-        while around is not None:
-            if (scope := self.scopes.get(id(around))) is not None and around is not node:
-                return scope
+        around = node.parent
+        while around is not None and id(around) not in self.scopes:
             around = around.parent
-        return None
+        return self.scopes[id(around)] if around is not None else None
 
     def meaning(self, node: exp.Expr) -> LabelMeaning | None:
         """The meaning of an expression, if it is of labels: a label rather than a column beside it."""
@@ -178,42 +150,34 @@ class LabelSources:
         if is_call(node, ANSWERS):
             answered = self.meaning(node.expressions[0]) if node.expressions else None
             return LabelMeaning(Part.ANSWER, answered.of) if answered is not None else None
-        if isinstance(node, exp.Query) and not isinstance(node, exp.Subquery):
-            return _strongest(self.meaning(item) for item in items(node, 0))
-        return _strongest(self.meaning(part) for part in results(node))
+        is_rows = isinstance(node, exp.Query) and not isinstance(node, exp.Subquery)
+        return _strongest(map(self.meaning, items(node, 0) if is_rows else results(node)))
 
     def _of_column(self, column: exp.Column) -> LabelMeaning | None:
         found = self.found(column)
         if found is None:
-            return self.named.get(column.name)
+            return _strongest(of.get(column.name) for of in self.tables.values())
         place, source = found
         if isinstance(source, exp.Table):
             of = self.tables.get(source.name, {}).get(column.name)
             return LabelMeaning(of.part, of.of, place) if of is not None else None
-        inner = _strongest(self.meaning(item) for item in source)
+        inner = _strongest(map(self.meaning, source))
         return LabelMeaning(inner.part, inner.of, (*place, *inner.place)) if inner is not None else None
 
-    def found(self, column: exp.Column) -> tuple[tuple[object, ...], exp.Table | Sequence[exp.Expr]] | None:
-        """The place of a column in FROM, and its table, or the expressions whose value it has."""
-        found = self._found(column, column.table)
-        # sqlglot takes a column that a subquery has from the query around it for one of its own tables.
-        is_guess = column.table and "start" not in column.args["table"].meta
-        return self._found(column, "") if found is None and is_guess else found
+    def found(self, column: exp.Column) -> Found | None:
+        """Where a column is found, in the table that sqlglot gives it, or else by its name alone."""
+        return self._found(column, column.table) or self._found(column, "")
 
-    def _found(
-        self, column: exp.Column, table: str
-    ) -> tuple[tuple[object, ...], exp.Table | Sequence[exp.Expr]] | None:
+    def _found(self, column: exp.Column, table: str) -> Found | None:
         scope = self.scope_of(column)
         while scope is not None:
             sources = scope.sources if table else {name: of for name, (_, of) in scope.selected_sources.items()}
             for name, source in sources.items():
-                if table in ("", name) and column.name in self._columns(source):
-                    given = self._columns(source)[column.name]
+                if table in ("", name) and (given := self._columns(source).get(column.name)) is not None:
                     return (id(scope), name), source if isinstance(source, exp.Table) else given
-            if not table and isinstance(scope.expression, exp.Query):
-                aliased = _of_query(scope.expression).get(column.name, ())
-                if aliased and not any(column is part for item in aliased for part in item.find_all(exp.Column)):
-                    return (id(scope),), aliased
+            aliased = _of_query(scope.expression).get(column.name, ()) if not table else ()
+            if aliased and not any(column is part for item in aliased for part in item.find_all(exp.Column)):
+                return (id(scope),), aliased
             scope = scope.parent
         return None
 
@@ -234,47 +198,51 @@ class LabelSources:
     def estimates(self, node: exp.Expr, seen: frozenset[int] = frozenset()) -> Iterator[LabelColumn]:
         """The labels of the estimated numbers and times that an expression is made of."""
         for column in node.find_all(exp.Column):
-            found = self.found(column)
-            if found is None or id(column) in seen:
-                continue
-            if not isinstance(found[1], exp.Table):
+            found = self.found(column) if id(column) not in seen else None
+            if found is not None and isinstance(found[1], exp.Table):
+                yield from filter(None, [self.estimated.get(found[1].name, {}).get(column.name)])
+            elif found is not None:
                 for item in found[1]:
                     yield from self.estimates(item, seen | {id(column)})
-            elif (of := self.estimated.get(found[1].name, {}).get(column.name)) is not None:
-                yield of
 
     def beside(self, column: exp.Column, part: Part) -> str | None:
         """The name of the column that has another part of the same labels, in the same place of FROM."""
         meaning, found, scope = self.meaning(column), self.found(column), self.scope_of(column)
-        if meaning is None or found is None or scope is None or len(found[0]) < 2:
+        table = str(found[0][-1]) if found is not None else ""
+        if meaning is None or scope is None or table not in scope.sources:
             return None
-        table = str(found[0][1])
-        for name in self._columns(scope.sources[table]) if table in scope.sources else ():
-            of = self._of_column(_standing(exp.column(name, table), column))
-            if of is not None and (of.part, of.of, of.place) == (part, meaning.of, meaning.place):
-                return name
-        return None
+        wanted = LabelMeaning(part, meaning.of, meaning.place)
+        names = self._columns(scope.sources[table])
+        return next((name for name in names if self._standing(name, table, column) == wanted), None)
 
     def _stood_for(self, call: exp.Expr) -> Iterator[LabelMeaning | None]:
-        """The meanings of the columns that COLUMNS stands for; of all if a pattern may mean more to DuckDB."""
-        named, scope = call.expressions[0], self.scope_of(call)
+        """The meanings of the columns that COLUMNS stands for."""
+        scope = self.scope_of(call)
         for alias, (_, source) in scope.selected_sources.items() if scope is not None else ():
             for name in self._columns(source):
-                try:
-                    takes = (
-                        name not in {folded(column.name) for column in named.args.get("except_") or []}
-                        if isinstance(named, exp.Star)
-                        else name in {folded(one.name) for one in named.expressions}
-                        if isinstance(named, exp.Array)
-                        else re.search(named.name, name, re.IGNORECASE) is not None
-                    )
-                except re.error:
-                    takes = True
-                if takes:
-                    yield self._of_column(_standing(exp.column(name, alias), call))
+                if _takes(call.expressions[0], name):
+                    yield self._standing(name, alias, call)
+
+    def _standing(self, name: str, table: str, where: exp.Expr) -> LabelMeaning | None:
+        """The meaning of a column if it stood in some place."""
+        column = exp.column(name, table)
+        column.parent = where.parent
+        return self._of_column(column)
 
 
-def _strongest(meanings: Iterator[LabelMeaning | None]) -> LabelMeaning | None:
+def _takes(named: exp.Expr, name: str) -> bool:
+    """Whether COLUMNS takes a column; all if a pattern may mean more to DuckDB."""
+    if isinstance(named, exp.Star):
+        return name not in {folded(column.name) for column in named.args.get("except_") or []}
+    if isinstance(named, exp.Array):
+        return name in {folded(one.name) for one in named.expressions}
+    try:
+        return re.search(named.name, name, re.IGNORECASE) is not None
+    except re.error:
+        return True
+
+
+def _strongest(meanings: Iterable[LabelMeaning | None]) -> LabelMeaning | None:
     order = list(Part)
     return min((of for of in meanings if of is not None), key=lambda of: order.index(of.part), default=None)
 
@@ -286,8 +254,8 @@ def items(query: exp.Expr, position: int) -> Iterator[exp.Expr]:
         yield from items(query.expression, position)
     elif isinstance(query, (exp.Subquery, exp.Paren)):
         yield from items(query.this, position)
-    elif isinstance(query, exp.Select) and position < len(query.selects):
-        yield query.selects[position]
+    elif isinstance(query, exp.Select):
+        yield from query.selects[position : position + 1]
     elif isinstance(query, exp.Values):
         yield from (row.expressions[position] for row in query.expressions if isinstance(row, exp.Tuple))
 
@@ -306,11 +274,6 @@ def _renamed(node: exp.Expr) -> list[str]:
     return [column.name for column in alias.columns] if isinstance(alias, exp.TableAlias) else []
 
 
-def _standing(column: exp.Column, where: exp.Expr) -> exp.Column:
-    column.parent = where.parent
-    return column
-
-
 def _without_pivots(tree: exp.Expr) -> exp.Expr:
     """PIVOT and UNPIVOT as queries with the same uses of columns; those that it makes of values have no names."""
     for pivot in reversed(list(tree.find_all(exp.Pivot))):
@@ -319,13 +282,13 @@ def _without_pivots(tree: exp.Expr) -> exp.Expr:
         source.set("pivots", None)
         query = (_unpivoted if pivot.args.get("unpivot") else _pivoted)(pivot).from_(source, copy=False)
         query.set("with_", pivot.args.get("with_"))
-        if table is None and pivot is tree:
-            tree = query
-        elif table is None:
-            pivot.replace(query)
-        else:
+        if table is not None:
             name = pivot.alias or table.alias_or_name
             table.replace(exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(name))))
+        elif pivot is tree:
+            tree = query
+        else:
+            pivot.replace(query)
     return tree
 
 
@@ -334,14 +297,12 @@ def _pivoted(pivot: exp.Pivot) -> exp.Select:
     group = pivot.args.get("group")
     on = [part for part in by if isinstance(part, (exp.In, exp.Column))]
     calls = pivot.args.get("using") or [part for part in by if part not in on]
-    used = [column.this.copy() for part in (*on, *calls) for column in part.find_all(exp.Column)]
-    kept = group.expressions if isinstance(group, exp.Group) else [exp.Star(except_=used)]
-    grouped = [*(part.this if isinstance(part, exp.In) else part for part in on)]
+    kept = group.expressions if isinstance(group, exp.Group) else [_all_but([*on, *calls])]
+    grouped = [part.this if isinstance(part, exp.In) else part for part in on]
     grouped += group.expressions if isinstance(group, exp.Group) else []
-    listed = [part for part in on if isinstance(part, exp.In)]
     query = exp.select(*(part.copy() for part in (*kept, *calls)), copy=False)
     query.set("group", exp.Group(expressions=[part.copy() for part in grouped]))
-    return query.where(*(part.copy() for part in listed), copy=False) if listed else query
+    return query.where(*(part.copy() for part in on if isinstance(part, exp.In)), copy=False)
 
 
 def _unpivoted(pivot: exp.Pivot) -> exp.Select:
@@ -349,7 +310,9 @@ def _unpivoted(pivot: exp.Pivot) -> exp.Select:
     listed = next((part for part in pivot.args.get("fields") or () if isinstance(part, exp.In)), None)
     columns = listed.expressions if listed is not None else pivot.expressions
     names = into.expressions if isinstance(into, exp.UnpivotColumns) else pivot.expressions
-    used = [column.this.copy() for part in columns for column in part.find_all(exp.Column)]
     mixed = exp.Coalesce(this=columns[0].copy(), expressions=[part.copy() for part in columns[1:]])
-    value = names[0].name if names else "value"
-    return exp.select(exp.Star(except_=used), exp.alias_(mixed, value), copy=False)
+    return exp.select(_all_but(columns), exp.alias_(mixed, names[0].name if names else "value"), copy=False)
+
+
+def _all_but(parts: Iterable[exp.Expr]) -> exp.Star:
+    return exp.Star(except_=[column.this.copy() for part in parts for column in part.find_all(exp.Column)])

@@ -10,15 +10,8 @@ from typing import Any
 import duckdb
 
 from tableveil.backend import folded
-from tableveil.endpoint.labels import (
-    Label,
-    LabelColumn,
-    Part,
-    ReleasedLabels,
-    ReleaseTable,
-    UnknownTextError,
-    comparable,
-)
+from tableveil.endpoint.labels import LabelColumn, Part, ReleasedLabels, ReleaseTable, UnknownTextError
+from tableveil.endpoint.written import quoted
 
 _BOUNDS = ("BIGINT", "DOUBLE", "DATE", "TIMESTAMP")
 
@@ -27,6 +20,9 @@ ESTIMATED = "_estimated"
 
 Values = list[Any] | dict[str, Any]
 """Values of parameters, in their order or by their names."""
+
+Columns = Mapping[str, tuple[Part, LabelColumn] | None]
+"""The columns of a table, each with the labels that it belongs to, if any."""
 
 
 class LookInFiles:
@@ -44,29 +40,32 @@ class LookInFiles:
         self.bound: Values | None = None
         self.attach = cache(attach)
         self.columns = cache(self._columns)
-        self.estimates = cache(self._estimates)
         self.labels = cache(self._labels)
 
     def bind(self, parameters: int, names: Sequence[str]) -> None:
-        """See `Look`."""
+        """Takes the values of so many parameters, if these are bound already; `names` are theirs if they have any."""
         self.bound = self._values(parameters, names)
 
-    def _columns(self, table: ReleaseTable) -> Mapping[str, tuple[Part, LabelColumn] | None]:
-        """See `Look`: by the names and types that every release gives to columns beside labels.
+    def _columns(self, table: ReleaseTable) -> Columns:
+        """The columns, by the names and types that every release gives to columns beside labels.
 
         Labels that are values, and have the order of their texts, are columns as any other.
         """
-        types = dict(
-            self._connection.execute(f"SELECT column_name, column_type FROM (DESCRIBE {self._path(table)})").fetchall()
-        )
+        described = f"SELECT column_name, column_type FROM (DESCRIBE {self._path(table)})"
+        types = dict(self._connection.execute(described).fetchall())
         found: dict[str, tuple[Part, LabelColumn] | None] = dict.fromkeys(types)
         if table.name.endswith(ESTIMATED):
-            return {**found, **self._kept(replace(table, name=table.name.removesuffix(ESTIMATED)), types)}
+            drawn = self._told(table, "column_name", "estimated_share > 0")
+            kept = self._drawn_from(table).items() if drawn is not None else ()
+            is_kept = {name for name, _ in kept if types.get(name) == "VARCHAR" and (name,) not in (drawn or ())}
+            return {**found, **{name: (Part.LABEL, column) for name, column in kept if name in is_kept}}
         for name, type_ in types.items():
             if type_ != "VARCHAR" or types.get(f"{name}_rank") != "INTEGER":
                 continue
             low, high = types.get(f"{name}_from", ""), types.get(f"{name}_to", "")
-            column = LabelColumn(table, name, low if low == high and low in _BOUNDS else "", self._levels(table, name))
+            levels = self._told(table, "levels", "column_name = ?", name)
+            read_levels = tuple(map(int, levels[0][0].split(","))) if levels and levels[0][0] else ()
+            column = LabelColumn(table, name, low if low == high and low in _BOUNDS else "", read_levels)
             if column.levels == (0,) and self.labels(column).are_plain:
                 continue
             found[name], found[f"{name}_rank"] = (Part.LABEL, column), (Part.RANK, column)
@@ -74,48 +73,42 @@ class LookInFiles:
                 found[f"{name}_from"], found[f"{name}_to"] = (Part.LOW, column), (Part.HIGH, column)
         return found
 
-    def _kept(self, table: ReleaseTable, types: Mapping[str, str]) -> Mapping[str, tuple[Part, LabelColumn] | None]:
-        """The columns that keep their labels beside estimated ones."""
-        path = self._path(replace(table, name=f"{table.name}_columns"))
-        try:
-            drawn = f"SELECT column_name FROM {path} WHERE estimated_share > 0"
-            estimated = {name for (name,) in self._connection.execute(drawn).fetchall()}
-            of_rows = self.columns(table)
-        except (duckdb.CatalogException, duckdb.BinderException):
-            return {}
-        kept = {name: of for name, of in of_rows.items() if types.get(name) == "VARCHAR" and name not in estimated}
-        return {name: of for name, of in kept.items() if of is not None and of[0] is Part.LABEL}
-
-    def _estimates(self, table: ReleaseTable) -> Mapping[str, LabelColumn]:
-        """See `Look`."""
-        if not table.name.endswith(ESTIMATED):
-            return {}
-        try:
-            of_rows = self.columns(replace(table, name=table.name.removesuffix(ESTIMATED)))
-        except (duckdb.CatalogException, duckdb.BinderException):
-            return {}
+    def estimates(self, table: ReleaseTable) -> Mapping[str, LabelColumn]:
+        """The columns of an estimated table that have numbers or times, with the labels that they are drawn under."""
         kept = self.columns(table)
-        found = {name: of[1] for name, of in of_rows.items() if of is not None and of[0] is Part.LABEL and of[1].bounds}
-        return {name: column for name, column in found.items() if name in kept and kept[name] is None}
+        drawn = self._drawn_from(table).items() if table.name.endswith(ESTIMATED) else ()
+        return {name: column for name, column in drawn if column.bounds and name in kept and kept[name] is None}
 
-    def _levels(self, table: ReleaseTable, name: str) -> tuple[int, ...]:
-        path = self._path(replace(table, name=f"{table.name}_columns"))
+    def _drawn_from(self, table: ReleaseTable) -> Mapping[str, LabelColumn]:
+        """The labels under which the values of an estimated table are drawn."""
         try:
-            row = self._connection.execute(f"SELECT levels FROM {path} WHERE column_name = ?", [name]).fetchone()
+            columns = self.columns(replace(table, name=table.name.removesuffix(ESTIMATED))).items()
         except (duckdb.CatalogException, duckdb.BinderException):
-            return ()
-        return tuple(map(int, row[0].split(","))) if row is not None and row[0] else ()
+            return {}
+        return {name: of[1] for name, of in columns if of is not None and of[0] is Part.LABEL}
+
+    def _told(self, table: ReleaseTable, what: str, condition: str, *values: str) -> list[tuple[Any, ...]] | None:
+        """Rows of the table by which a release tells of its columns; None if it has none."""
+        path = self._path(replace(table, name=f"{table.name.removesuffix(ESTIMATED)}_columns"))
+        try:
+            return self._connection.execute(f"SELECT {what} FROM {path} WHERE {condition}", values).fetchall()
+        except (duckdb.CatalogException, duckdb.BinderException):
+            return None
 
     def _labels(self, column: LabelColumn) -> ReleasedLabels:
-        """See `Look`."""
-        names = [_quoted(column.name), _quoted(column.beside(Part.RANK))]
-        names += [_quoted(column.beside(part)) for part in (Part.LOW, Part.HIGH) if column.bounds]
+        """The labels of a column."""
+        names = [quoted(column.name), quoted(column.beside(Part.RANK))]
+        names += [quoted(column.beside(part)) for part in (Part.LOW, Part.HIGH) if column.bounds]
         distinct = f"SELECT DISTINCT {', '.join(names)} FROM {self._path(column.table)}"
         rows = self._connection.execute(f"{distinct} WHERE {names[0]} IS NOT NULL ORDER BY 2").fetchall()
-        return ReleasedLabels(column, (Label(text, rank, *map(comparable, ends)) for text, rank, *ends in rows))
+        return ReleasedLabels(column, rows)
 
     def texts(self, constant: str, names: Collection[str]) -> Sequence[str] | None:
-        """See `Look`."""
+        """The texts that a constant expression gives, a list's each; None if its parameters are not bound yet.
+
+        Raises:
+            UnknownTextError: it has no value.
+        """
         rows = self._asked(f"SELECT {constant} AS given, TRY_CAST(given AS VARCHAR)", names)
         if rows is None:
             return None
@@ -123,8 +116,8 @@ class LookInFiles:
         return [str(value) for value in values if value is not None]
 
     def matching(self, condition: str, texts: Sequence[str], names: Collection[str]) -> Sequence[str] | None:
-        """See `Look`."""
-        listed = ", ".join(_quoted(text, "'") for text in texts)
+        """The ones among some texts, each called `label`, that meet a condition of constants."""
+        listed = ", ".join(quoted(text, "'") for text in texts)
         labels = f"(SELECT unnest([{listed}]::VARCHAR[]) AS label)"
         rows = self._asked(f"SELECT label FROM {labels} WHERE {condition}", names)
         return None if rows is None else [text for (text,) in rows]
@@ -140,10 +133,10 @@ class LookInFiles:
             raise UnknownTextError from None
 
     def values(self, table: ReleaseTable, column: str, most: int) -> Sequence[str]:
-        """See `Look`."""
+        """At most so many different values of a column as texts, labels by their rank; without NULL."""
         names = {folded(name) for name in self.columns(table)}
-        value = _quoted(column)
-        place = f"min({_quoted(f'{column}_rank')})" if f"{folded(column)}_rank" in names else value
+        value = quoted(column)
+        place = f"min({quoted(f'{column}_rank')})" if f"{folded(column)}_rank" in names else value
         values = self._connection.execute(
             f"SELECT CAST({value} AS VARCHAR) FROM {self._path(table)} WHERE {value} IS NOT NULL GROUP BY {value} "
             f"ORDER BY {place} LIMIT {most}"
@@ -151,8 +144,4 @@ class LookInFiles:
         return [text for (text,) in values.fetchall()]
 
     def _path(self, table: ReleaseTable) -> str:
-        return f"{self.attach(table.release)}.{_quoted(table.schema)}.{_quoted(table.name)}"
-
-
-def _quoted(name: str, quote: str = '"') -> str:
-    return quote + name.replace(quote, quote * 2) + quote
+        return f"{self.attach(table.release)}.{quoted(table.schema)}.{quoted(table.name)}"

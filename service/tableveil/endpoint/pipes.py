@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
-from typing import Any, Protocol
+from typing import Any, BinaryIO
 
 _LENGTH = struct.Struct(">I")
 
@@ -12,38 +12,24 @@ Message = dict[str, Any]
 """A JSON object."""
 
 
-class Readable(Protocol):
-    """A stream of bytes."""
-
-    def read(self, nbytes: int, /) -> bytes:
-        """So many bytes, fewer only at the end."""
-
-
-class Writable(Protocol):
-    """A stream that takes bytes."""
-
-    def write(self, data: bytes, /) -> object:
-        """Takes all of them."""
-
-
 class Ended(Exception):
     """The other side closed the pipe, or its process is gone."""
 
 
-def send(pipe: Writable, message: Message) -> None:
+def send(pipe: BinaryIO, message: Message) -> None:
     """Writes an object."""
     data = json.dumps(message).encode()
     pipe.write(_LENGTH.pack(len(data)) + data)
 
 
-def receive(pipe: Readable) -> Message:
+def receive(pipe: BinaryIO) -> Message:
     """Reads an object; raises `Ended` if the pipe ends before it does."""
     (length,) = _LENGTH.unpack(_exactly(pipe, _LENGTH.size))
     message: Message = json.loads(_exactly(pipe, length))
     return message
 
 
-def _exactly(pipe: Readable, size: int) -> bytes:
+def _exactly(pipe: BinaryIO, size: int) -> bytes:
     data = pipe.read(size)
     if len(data) < size:
         raise Ended

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from tableveil.endpoint.allowed import refused
-from tableveil.endpoint.label_words import edited
-from tableveil.endpoint.labels import Look, ReleaseTable
-from tableveil.endpoint.written_columns import place_of
+from tableveil.endpoint.labels import ReleaseTable
+from tableveil.endpoint.looked import LookInFiles
+from tableveil.endpoint.written import edited, end_of, quoted
 
 MOST_VALUES = 1_000
 """The most columns that PIVOT makes of the values of one column."""
@@ -17,7 +17,7 @@ MOST_VALUES = 1_000
 _EXPECTED = "PIVOT … ON column IN ('value', 'value')"
 
 
-def with_values(tree: exp.Expr, tables: Mapping[int, ReleaseTable], look: Look, written: str) -> str:
+def with_values(tree: exp.Expr, tables: Mapping[int, ReleaseTable], look: LookInFiles, written: str) -> str:
     """The text in which each column after ON has the list of its values; raises `InvalidError` if they are unknown."""
     edits = []
     for pivot in tree.find_all(exp.Pivot):
@@ -27,7 +27,7 @@ def with_values(tree: exp.Expr, tables: Mapping[int, ReleaseTable], look: Look, 
         for column in pivot.expressions:
             if isinstance(column, exp.In):
                 continue
-            place = place_of(column)
+            place = end_of(column)
             if table is None or place is None or not isinstance(column, exp.Column):
                 raise refused(
                     "PIVOT without a list of values", _EXPECTED, "Only for a table's column it may be left out."
@@ -35,8 +35,8 @@ def with_values(tree: exp.Expr, tables: Mapping[int, ReleaseTable], look: Look, 
             values = look.values(table, column.name, MOST_VALUES + 1)
             if len(values) > MOST_VALUES:
                 raise refused(f"PIVOT on a column of more than {MOST_VALUES:,} values", _EXPECTED)
-            listed = ", ".join("'" + value.replace("'", "''") + "'" for value in values)
+            listed = ", ".join(quoted(value, "'") for value in values)
             if not listed:
                 raise refused("PIVOT on a column without values", _EXPECTED)
-            edits.append((place[1], place[1], f" IN ({listed})"))
+            edits.append((place, place, f" IN ({listed})"))
     return edited(written, edits)

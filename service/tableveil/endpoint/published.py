@@ -10,11 +10,10 @@ import threading
 import time
 import weakref
 from collections import OrderedDict
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import overload
 
 import pyarrow as pa
 
@@ -67,52 +66,36 @@ class PublishedTable:
         return bytes(pa.schema(columns, comment).serialize())
 
 
-class ListedTables(Sequence[PublishedTable]):
+@dataclass(frozen=True, eq=False)
+class ListedTables:
     """The tables of some releases, by schema and name, and what the calls need of all of them. It does not change.
 
-    With hundreds of releases, putting it together takes longer than most queries: so it is made once.
+    With hundreds of releases, putting it together takes longer than most queries: so it is made once. Listings with the
+    same key have the same tables.
     """
 
-    def __init__(self, tables: Sequence[PublishedTable], key: str, directory: Path) -> None:
-        """Writes the views of `information_schema` into the directory when they are first asked for.
-
-        Listings with the same key have the same tables.
-        """
-        self.key = key
-        self._tables = tables
-        self._directory = directory
-        self._lock = threading.Lock()
-
-    @overload
-    def __getitem__(self, place: int) -> PublishedTable: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[PublishedTable]: ...
-    def __getitem__(self, place: int | slice) -> PublishedTable | Sequence[PublishedTable]:
-        """One table, or some of them."""
-        return self._tables[place]
-
-    def __len__(self) -> int:
-        """How many tables there are."""
-        return len(self._tables)
-
-    def __iter__(self) -> Iterator[PublishedTable]:
-        """The tables."""
-        return iter(self._tables)
+    tables: Sequence[PublishedTable]
+    key: str
+    directory: Path
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @cached_property
     def named(self) -> list[tuple[str, str, int]]:
         """The folded schema and name of each table, and the number of its release."""
-        return [(*table.folded_name, table.release) for table in self._tables]
+        return [(*table.folded_name, table.release) for table in self.tables]
 
     @property
     def views(self) -> dict[str, str]:
-        """The files of the views of `information_schema`, by the names of these; they live as long as the listing."""
+        """The files of the views of `information_schema`, by the names of these; they live as long as the listing.
+
+        They are written into the directory when they are first asked for.
+        """
         with self._lock:
             return self._views
 
     @cached_property
     def _views(self) -> dict[str, str]:
-        files = write_views(self._directory, information(self._tables))
+        files = write_views(self.directory, information(self.tables))
         for file in files.values():
             weakref.finalize(self, file.unlink, missing_ok=True)
         return {view: str(file) for view, file in files.items()}

@@ -37,6 +37,7 @@ from tableveil.endpoint.made_functions import WIDTH_BUCKET
 from tableveil.endpoint.pipes import Message, receive, send
 from tableveil.endpoint.spread import MOST_ROWS, SpreadAnswer, under_other_assumptions
 from tableveil.endpoint.statement import CheckedStatement, alias_of, check
+from tableveil.endpoint.written import quoted
 from tableveil.errors import BusyError, InternalError, InvalidError, NotFoundError, TableveilError
 
 ROWS_IN_BATCH = 65_536
@@ -177,7 +178,7 @@ def _described(connection: duckdb.DuckDBPyConnection, request: Message) -> Messa
 def _described_columns(
     connection: duckdb.DuckDBPyConnection, schema: str, name: str, described: Mapping[str, Mapping[bytes, str]]
 ) -> pa.Schema:
-    read_described = _columns(_query(connection, f'FROM "file".{_quoted(schema)}.{_quoted(name)}'))
+    read_described = _columns(_query(connection, f'FROM "file".{quoted(schema)}.{quoted(name)}'))
     return pa.schema([field.with_metadata(described[field.name]) for field in read_described])
 
 
@@ -306,7 +307,7 @@ def _query(connection: duckdb.DuckDBPyConnection, text: str, values: Values | No
         return relation
     places = [f"c{place}" for place in range(len(types))]
     columns = ", ".join(
-        (f"CAST({place} AS {to})" if to != type_ else place) + f" AS {_quoted(name)}"
+        (f"CAST({place} AS {to})" if to != type_ else place) + f" AS {quoted(name)}"
         for place, name, type_, to in zip(places, relation.columns, types, wanted, strict=True)
     )
     return connection.sql(f"SELECT {columns} FROM (\n{text}\n) AS result({', '.join(places)})", params=values)
@@ -327,7 +328,7 @@ def parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 def _attach(connection: duckdb.DuckDBPyConnection, alias: str, file: str) -> None:
     try:
-        connection.execute(f"ATTACH {_quoted(file, chr(39))} AS {alias} (READ_ONLY)")
+        connection.execute(f"ATTACH {quoted(file, chr(39))} AS {alias} (READ_ONLY)")
     except duckdb.IOException:
         actual = "a release that was replaced or withdrawn meanwhile"
         raise NotFoundError.of("RELEASE_GONE", "statement", actual, "releases that are there", "Try again.") from None
@@ -388,10 +389,6 @@ def _told(error: Exception, request: Message) -> TableveilError:
     if isinstance(error, _TOLD) and not any(path in message for path in paths):
         return InvalidError.of("STATEMENT_FAILED", "statement", message[:500], "a statement that runs")
     return InternalError("QUERY_FAILED", f"the query failed ({type(error).__name__})")
-
-
-def _quoted(name: str, quote: str = '"') -> str:
-    return quote + name.replace(quote, quote * 2) + quote
 
 
 def _base64(schema: pa.Schema) -> str:

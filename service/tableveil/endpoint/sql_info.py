@@ -17,73 +17,23 @@ _NULLS_AT_END = 3
 
 Fact = str | bool | int | list[str] | dict[int, list[int]]
 
+# No Substrait, CancelQuery, DDL, transactions, updates, FOR UPDATE, LIKE in lists, columns that are never NULL.
+_FALSE = (5, 9, 500, 501, 502, 519, 524, 527, 536, 537, 556, 563, 565, 566, *range(572, 577))
+# SQL, read only; tables selectable; aliases; NULL || 'x' is NULL; expressions in ORDER BY; ESCAPE; the catalog first.
+_TRUE = (3, 4, 506, 515, 516, 518, 520, 521, 523, 532, 539)
+# Transactions, time limits of handles, which hold nothing, and kinds of result sets that there are none of.
+_ZERO = (8, 100, 101, 533, 534, 535, 568, 570, 571)
+
 FACTS: dict[int, Fact] = {
-    0: "Tableveil",
-    1: installed_version(),
-    2: pa.__version__,
-    3: True,  # read only
-    4: True,  # SQL
-    5: False,  # Substrait
-    8: 0,  # no transactions
-    9: False,  # no CancelQuery: a client that leaves ends its query
-    100: 0,  # handles of statements hold nothing, and need no time limit
-    101: 0,
-    500: False,  # DDL of catalogs, schemas, tables
-    501: False,
-    502: False,
-    503: _CASE_INSENSITIVE,
-    504: '"',
-    505: _CASE_INSENSITIVE,
-    506: True,  # all tables are selectable
-    507: _NULLS_AT_END,
-    508: [],
-    509: sorted(FUNCTIONS),
-    510: [],
-    511: [],
-    512: [],
-    513: "\\",
-    514: "",
-    515: True,  # aliases of columns
-    516: True,  # NULL || 'x' is NULL
-    517: {},  # CONVERT
-    518: True,  # aliases of tables
-    519: False,
-    520: True,  # expressions in ORDER BY
-    521: True,
-    522: 0b11,  # GROUP BY
-    523: True,  # LIKE … ESCAPE
-    524: False,  # columns that are never NULL
-    525: 0b11,  # ODBC's minimum and core grammar
-    526: 0b1,  # the entry level of SQL-92
-    527: False,
-    528: 2,  # outer joins
-    529: "schema",
-    530: "",
-    531: "catalog",
-    532: True,  # the catalog comes first
-    533: 0,
-    534: 0,
-    535: 0,
-    536: False,  # SELECT FOR UPDATE
-    537: False,
-    538: 0b1111,  # subqueries
-    539: True,
-    540: 0b11,  # UNION and UNION ALL
-    556: False,
-    563: False,  # no transactions
-    564: 0b1,
-    565: False,
-    566: False,
-    567: 0b10,  # rows are read once, and forwards
-    568: 0,
-    569: 0b10,
-    570: 0,
-    571: 0,
-    572: False,  # batches of updates
-    573: False,
-    574: False,  # parameters of procedures
-    575: False,
-    576: False,
+    **dict.fromkeys(_FALSE, False),
+    **dict.fromkeys(_TRUE, True),
+    **dict.fromkeys(_ZERO, 0),
+    **{0: "Tableveil", 1: installed_version(), 2: pa.__version__},
+    **{503: _CASE_INSENSITIVE, 504: '"', 505: _CASE_INSENSITIVE, 507: _NULLS_AT_END},
+    **{508: [], 509: sorted(FUNCTIONS), 510: [], 511: [], 512: [], 513: "\\", 514: "", 517: {}},
+    **{522: 0b11, 525: 0b11, 526: 0b1, 528: 2, 538: 0b1111, 540: 0b11},  # GROUP BY, grammars, joins, subqueries, UNION
+    **{529: "schema", 530: "", 531: "catalog"},
+    **{564: 0b1, 567: 0b10, 569: 0b10},  # no transactions; rows are read once, and forwards
 }
 
 LIMITS = {**dict.fromkeys((*range(541, 556), *range(557, 563)), 0), 555: LARGEST_ROW, 557: MOST_CHARACTERS}
@@ -104,12 +54,8 @@ _CHILDREN = (
 _WIDE = 2
 """The place of numbers of 64 bits."""
 
-SCHEMA = pa.schema(
-    [
-        pa.field("info_name", pa.uint32(), nullable=False),
-        pa.field("value", pa.dense_union(_CHILDREN), nullable=False),
-    ]
-)
+_NUMBER = pa.field("info_name", pa.uint32(), nullable=False)
+SCHEMA = pa.schema([_NUMBER, pa.field("value", pa.dense_union(_CHILDREN), nullable=False)])
 
 
 def sql_info(wanted: Collection[int]) -> pa.Table:
@@ -123,24 +69,11 @@ def sql_info(wanted: Collection[int]) -> pa.Table:
         types.append(place)
         offsets.append(len(children[place]))
         children[place].append(list(fact.items()) if isinstance(fact, dict) else fact)
-    values = pa.UnionArray.from_dense(
-        pa.array(types, pa.int8()),
-        pa.array(offsets, pa.int32()),
-        [pa.array(child, field.type) for child, field in zip(children, _CHILDREN, strict=True)],
-        [field.name for field in _CHILDREN],
-    )
+    arrays = [pa.array(child, field.type) for child, field in zip(children, _CHILDREN, strict=True)]
+    names = [field.name for field in _CHILDREN]
+    values = pa.UnionArray.from_dense(pa.array(types, pa.int8()), pa.array(offsets, pa.int32()), arrays, names)
     return pa.Table.from_arrays([pa.array(list(facts), pa.uint32()), values], schema=SCHEMA)
 
 
 def _place(fact: Fact) -> int:
-    match fact:
-        case str():
-            return 0
-        case bool():
-            return 1
-        case int():
-            return 3
-        case list():
-            return 4
-        case _:
-            return 5
+    return {str: 0, bool: 1, int: 3, list: 4, dict: 5}[type(fact)]

@@ -15,10 +15,10 @@ from tableveil.backend import folded
 from tableveil.endpoint.allowed import FIELD, refused, require_allowed
 from tableveil.endpoint.grammar import SERIES, AnalystSql
 from tableveil.endpoint.label_rule import LabelRule
-from tableveil.endpoint.label_words import edited, misread
-from tableveil.endpoint.labels import Look, ReleaseTable
-from tableveil.endpoint.looked import ESTIMATED
+from tableveil.endpoint.labels import ReleaseTable
+from tableveil.endpoint.looked import ESTIMATED, LookInFiles
 from tableveil.endpoint.pivots import with_values
+from tableveil.endpoint.written import edited, quoted
 from tableveil.endpoint.written_shorthands import INFORMATION, INFORMATION_VIEWS, shown
 from tableveil.errors import InvalidError, NotFoundError, nearest, shortened
 
@@ -79,7 +79,7 @@ class CheckedStatement:
     def statement(self) -> str:
         """The statement that DuckDB runs."""
         if self.described == "SUMMARIZE" and self.unordered:
-            names = ", ".join("'" + name.replace("'", "''") + "'" for name in self.unordered)
+            names = ", ".join(quoted(name, "'") for name in self.unordered)
             unknown = ", ".join(f"CASE WHEN column_name NOT IN ({names}) THEN {of} END AS {of}" for of in _SUMMARIZED)
             return f"SELECT * REPLACE ({unknown}) FROM (SUMMARIZE {self.text})"
         return f"{self.described} {self.text}" if self.described else self.text
@@ -93,7 +93,7 @@ def alias_of(release: int) -> str:
 def check(
     text: str,
     tables: Tables,
-    look: Look | None = None,
+    look: LookInFiles | None = None,
     withdrawn: Mapping[tuple[str, str], str] | None = None,
     *,
     lenient: bool = False,
@@ -150,7 +150,9 @@ def _read(
     return tree, resolver
 
 
-def _with_bounds(tree: exp.Expr, resolver: _Resolver, look: Look, *, lenient: bool) -> tuple[str, tuple[str, ...]]:
+def _with_bounds(
+    tree: exp.Expr, resolver: _Resolver, look: LookInFiles, *, lenient: bool
+) -> tuple[str, tuple[str, ...]]:
     """Completes calls of functions of labels; the hint if labels mislead, and the statement's columns without order."""
     estimated = {
         table: f"{table.name}{ESTIMATED}"
@@ -162,7 +164,7 @@ def _with_bounds(tree: exp.Expr, resolver: _Resolver, look: Look, *, lenient: bo
     for start, end, text in rule.edits:
         resolver.edits[start] = (end, text)
     if rule.misuses and not lenient:
-        raise misread(rule.misuses)
+        raise rule.misuses[0].error()
     hint = rule.misuses[0].hint if rule.misuses else " ".join(rule.hints)
     return hint, rule.unordered
 
@@ -293,19 +295,19 @@ class _Resolver:
             start = int(name.meta.get("start", 0))
             # TABLE takes a name without an alias.
             takes_alias = not node.alias and not _TABLE.search(self.written, 0, start)
-            alias = f" AS {_quoted(name.this)}" if takes_alias else ""
+            alias = f" AS {quoted(name.this)}" if takes_alias else ""
             self._edit([name], known[folded(name.this)], alias)
             return
         if self._is_information(catalog, schema, name):
             self.informed = True
             parts = [part for part in (catalog, schema, name) if part is not None]
-            self._edit(parts, ".".join((*INFORMED, _quoted(name.this))))
+            self._edit(parts, ".".join((*INFORMED, quoted(name.this))))
             return
         number = self._number(catalog, schema, name)
         self.releases.add(number)
         self.read[id(node)] = ReleaseTable(number, schema.name if schema is not None else DEFAULT_SCHEMA, name.name)
         path = (alias_of(number), schema.name if schema is not None else DEFAULT_SCHEMA, name.name)
-        self._edit([part for part in (catalog, schema, name) if part is not None], ".".join(map(_quoted, path)))
+        self._edit([part for part in (catalog, schema, name) if part is not None], ".".join(map(quoted, path)))
 
     def _edit(self, written: Sequence[exp.Expr], name: str, alias: str = "") -> None:
         """Writes a name in the place of these identifiers."""
@@ -323,16 +325,9 @@ class _Resolver:
 
     @staticmethod
     def _is_information(catalog: exp.Expr | None, schema: exp.Expr | None, name: exp.Expr) -> bool:
-        known_catalog = catalog is None or folded(catalog.name) == CATALOG
-        return (
-            known_catalog
-            and schema is not None
-            and (folded(schema.name), folded(name.name) in INFORMATION_VIEWS)
-            == (
-                INFORMATION,
-                True,
-            )
-        )
+        if schema is None or (catalog is not None and folded(catalog.name) != CATALOG):
+            return False
+        return folded(schema.name) == INFORMATION and folded(name.name) in INFORMATION_VIEWS
 
     def _number(self, catalog: exp.Expr | None, schema: exp.Expr | None, name: exp.Expr) -> int:
         path = [part.name for part in (catalog, schema, name) if part is not None]
@@ -349,10 +344,6 @@ class _Resolver:
             hint = nearest(".".join(wanted), visible) or "Ask your client for the tables that you may read."
             raise NotFoundError.of("TABLE_NOT_FOUND", FIELD, actual, "a table of a release that you may read", hint)
         return number
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _too_deep() -> InvalidError:

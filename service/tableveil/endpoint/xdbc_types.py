@@ -47,29 +47,19 @@ _TYPES = (
 )
 """In the order of their numbers, and then of their names."""
 
-SCHEMA = pa.schema(
-    [
-        pa.field("type_name", pa.string(), nullable=False),
-        pa.field("data_type", pa.int32(), nullable=False),
-        pa.field("column_size", pa.int32()),
-        pa.field("literal_prefix", pa.string()),
-        pa.field("literal_suffix", pa.string()),
-        pa.field("create_params", pa.list_(pa.field("item", pa.string(), nullable=False))),
-        pa.field("nullable", pa.int32(), nullable=False),
-        pa.field("case_sensitive", pa.bool_(), nullable=False),
-        pa.field("searchable", pa.int32(), nullable=False),
-        pa.field("unsigned_attribute", pa.bool_()),
-        pa.field("fixed_prec_scale", pa.bool_(), nullable=False),
-        pa.field("auto_increment", pa.bool_()),
-        pa.field("local_type_name", pa.string()),
-        pa.field("minimum_scale", pa.int32()),
-        pa.field("maximum_scale", pa.int32()),
-        pa.field("sql_data_type", pa.int32(), nullable=False),
-        pa.field("datetime_subcode", pa.int32()),
-        pa.field("num_prec_radix", pa.int32()),
-        pa.field("interval_precision", pa.int32()),
-    ]
+_TEXT, _NUMBER, _YES = pa.string(), pa.int32(), pa.bool_()
+_NEVER_NULL = (
+    *("type_name", "data_type", "nullable", "case_sensitive", "searchable", "fixed_prec_scale", "sql_data_type"),
 )
+_COLUMNS = {
+    **{"type_name": _TEXT, "data_type": _NUMBER, "column_size": _NUMBER, "literal_prefix": _TEXT},
+    **{"literal_suffix": _TEXT, "create_params": pa.list_(pa.field("item", _TEXT, nullable=False))},
+    **{"nullable": _NUMBER, "case_sensitive": _YES, "searchable": _NUMBER, "unsigned_attribute": _YES},
+    **{"fixed_prec_scale": _YES, "auto_increment": _YES, "local_type_name": _TEXT, "minimum_scale": _NUMBER},
+    **{"maximum_scale": _NUMBER, "sql_data_type": _NUMBER, "datetime_subcode": _NUMBER},
+    **{"num_prec_radix": _NUMBER, "interval_precision": _NUMBER},
+}
+SCHEMA = pa.schema([pa.field(name, type_, nullable=name not in _NEVER_NULL) for name, type_ in _COLUMNS.items()])
 
 
 def xdbc_types(number: int | None) -> pa.Table:

@@ -126,6 +126,7 @@ def ask(ann: flight_sql.Connection, statement: str) -> list[tuple[object, ...]]:
         "SELECT corr(age_rank, charge), max(age_rank) FROM stays",
         "SELECT max(COLUMNS('^charge$')), count(COLUMNS(['age', 'ward'])) FROM stays",
         "UNPIVOT stays ON charge INTO NAME n VALUE v",
+        "SELECT (SELECT max(charge) FROM stays) AS most, charge FROM stays ORDER BY 1",
         "FROM range(3) r(i) JOIN stays ON i = age_rank SELECT max(i)",
         "SELECT (tv_mean(age)).low AS low FROM stays ORDER BY (tv_mean(age)).low",
     ],
@@ -154,7 +155,7 @@ def test_groups_of_labels_that_overlap_are_answered_with_a_hint(
 
 EQUAL = "Write age IN ('[9, 10]', '[9, 80]') for all who may be meant, age_rank = 1 for the label alone"
 UNDER = "Write age IN ('[11, 80]', '[9, 80]') with the labels that it may be under, tv_count_between(age, 42, 42)"
-BETWEEN = "Write tv_count_between(age, low, high) for how many certainly and possibly are"
+BETWEEN = "tv_count_between(age, low, high) for how many certainly and possibly are"
 AS_VALUE = "labels that are compared, grouped and counted"
 
 
@@ -197,6 +198,7 @@ AS_VALUE = "labels that are compared, grouped and counted"
         ("list_contains([age], '42')", AS_VALUE),
         ("abs(age_from - 65) <= 5", AS_VALUE),
         ("age SIMILAR TO '4.*'", AS_VALUE),
+        ("age LIKE 42", "a text that the query computes"),
     ],
 )  # fmt: skip
 def test_labels_are_not_taken_for_values(connection: duckdb.DuckDBPyConnection, condition: str, told: str) -> None:
@@ -209,12 +211,14 @@ def test_labels_are_not_taken_for_values(connection: duckdb.DuckDBPyConnection, 
     ("statement", "told"),
     [
         ("SELECT DISTINCT age FROM stays ORDER BY age", "Select age_rank as well"),
-        ("SELECT age AS a, count(*) FROM stays GROUP BY a ORDER BY a", "write ORDER BY min(age_rank)."),
+        ("SELECT age AS a, count(*) FROM stays GROUP BY a ORDER BY a", "or ORDER BY min(age_rank) with GROUP BY."),
         ("SELECT ward, MIN( age ) FROM stays GROUP BY ward", "Write (tv_min(age)).low and (tv_min(age)).high, or ask"),
         ("SELECT median(age) FROM stays", "Write (tv_median(age)).low"),
+        ("SELECT age_to, first(charge) FROM stays GROUP BY ALL", "Write GROUP BY age"),
+        ("SELECT (SELECT age LIMIT 1), charge FROM stays ORDER BY 1", "Select age_rank as well"),
         ("SELECT age, charge FROM stays ORDER BY ALL", "ORDER BY age_rank"),
         ("SELECT age FROM stays UNION SELECT ward FROM stays ORDER BY age", "Select age_rank as well"),
-        ("SELECT arg_max(charge, age) FROM stays", "tv_mean"),
+        ("SELECT arg_max(charge, age) FROM stays", AS_VALUE),
         ("PIVOT stays ON ward USING avg(age_from)", "Write (tv_mean(age)).low"),
         ("PIVOT stays ON age IN ('42') USING count(*)", UNDER),
         ("PIVOT stays ON age_from USING count(*) GROUP BY ward", "Write GROUP BY age"),
@@ -238,7 +242,7 @@ def test_labels_are_not_taken_for_values(connection: duckdb.DuckDBPyConnection, 
         ("SELECT left(ward, 1) FROM stays_estimated", AS_VALUE),
         ("SELECT count(*) FROM stays WHERE ward = 'a'", "or ask stays_estimated, which has values in place of labels"),
         ("SELECT sum(age_from) FROM stays", "Write (tv_mean(age)).low and"),
-        ("SELECT count(DISTINCT age) FROM stays", "Write count(DISTINCT age_rank) for it."),
+        ("SELECT count(DISTINCT age) FROM stays", "Write count(DISTINCT age_rank) for the number of labels"),
         ("SELECT ntile(4) OVER (ORDER BY age_rank) FROM stays", AS_VALUE),
         ("SELECT count(*) FROM stays a JOIN coded b ON a.age_rank = b.zip_rank", "Compare the labels."),
         ("SELECT ward, tv_mean(age) AS m FROM stays GROUP BY ward ORDER BY m", "a part of the answer"),
@@ -393,7 +397,7 @@ def test_summaries_leave_out_what_they_would_misread(ann: flight_sql.Connection)
 
 def test_the_error_counts_the_labels_on_both_sides(connection: duckdb.DuckDBPyConnection) -> None:
     told = str(refusal(connection, "SELECT count(*) FROM stays WHERE age_from >= 65"))
-    assert "found 'age_from' >= 65, a comparison of one bound, with 2 labels on both sides of it;" in told
+    assert "bounds of the labels in 'age' in a comparison by >= with 65, and 2 labels on both sides of it;" in told
 
 
 BOUNDS = """

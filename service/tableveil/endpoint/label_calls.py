@@ -7,9 +7,8 @@ from sqlglot import exp
 from tableveil.answers import MACROS
 from tableveil.backend import folded
 from tableveil.endpoint.label_sources import LabelSources
-from tableveil.endpoint.label_words import Edit
 from tableveil.endpoint.labels import Part
-from tableveil.endpoint.written_columns import place_of, quoted
+from tableveil.endpoint.written import Edit, end_of, quoted
 from tableveil.errors import InvalidError
 
 _KNOWN = "(VALUES ('a label', 0::BIGINT, 17::BIGINT)) AS known (label, least, most)"
@@ -32,23 +31,22 @@ def completed(node: exp.Anonymous, sources: LabelSources | None) -> Edit | None:
         raise _unfit(f"{macro.name} with {given} arguments", expected)
     column = node.expressions[0]
     meaning = sources.meaning(column) if sources is not None else None
-    if meaning is None or meaning.part is not Part.LABEL or not meaning.of.bounds or not isinstance(column, exp.Column):
+    is_label = meaning is not None and meaning.part is Part.LABEL and isinstance(column, exp.Column)
+    if sources is None or meaning is None or not is_label or not meaning.of.bounds:
         hint = ""
-        if meaning is not None and meaning.part is Part.LABEL and not meaning.of.bounds:
+        if is_label and meaning is not None:
             parts = ", ".join((meaning.of.name, "least", "most", *macro.parameters[3:]))
             hint = f"Its labels tell no bounds. If you know them, join {_KNOWN} ON label = {meaning.of.name}, "
             hint += f"and write {macro.name}({parts})."
         raise _unfit(f"{macro.name} of something else than a column of labels with bounds", expected, hint)
-    names = [sources.beside(column, part) if sources is not None else None for part in (Part.LOW, Part.HIGH)]
-    place = place_of(column)
-    if None in names or place is None:
-        beside = f"{meaning.of.name}_from and {meaning.of.name}_to"
-        raise _unfit(
-            f"{macro.name} of a column without its bounds", expected, f"Let the subquery select {beside} as well."
-        )
+    names = [sources.beside(column, part) for part in (Part.LOW, Part.HIGH)]
+    end = end_of(column)
+    if None in names or end is None:
+        hint = f"Let the subquery select {meaning.of.name}_from and {meaning.of.name}_to as well."
+        raise _unfit(f"{macro.name} of a column without its bounds", expected, hint)
     table = column.args.get("table")
     prefix = f"{quoted(table.name)}." if isinstance(table, exp.Identifier) and "start" in table.meta else ""
-    return place[1], place[1], "".join(f", {prefix}{quoted(str(name))}" for name in names)
+    return end, end, "".join(f", {prefix}{quoted(str(name))}" for name in names)
 
 
 def _unfit(found: str, expected: str, hint: str = "") -> InvalidError:
