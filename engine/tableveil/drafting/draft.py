@@ -179,8 +179,9 @@ def _is_of_homes(draft: ColumnDraft) -> bool:
 
 _OF_HOMES = frozenset(
     {
-        *("household", "family", "home", "address", "dwelling", "apartment", "haushalt", "familie", "anschrift"),
-        *("adresse", "wohnung", "foyer", "menage", "famille", "logement", "hogar", "familia", "direccion", "vivienda"),
+        *("household", "hh", "hhid", "fam", "famid", "family", "home", "address", "dwelling", "apartment", "haushalt"),
+        *("familie", "anschrift", "adresse", "wohnung", "foyer", "menage", "famille", "logement", "hogar", "familia"),
+        *("direccion", "vivienda"),
         *("famiglia", "nucleo", "indirizzo", "abitazione", "endereco", "huishouden", "gezin", "adres"),
     }
 )

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tableveil.errors import shortened
-from tableveil.policy import Elements
+from tableveil.policy import AROUND_ELEMENTS, Elements
 
-_DELIMITERS = ("|", ";", ", ")
+_DELIMITERS = ("|", ";", ", ", "\n")
+_ALSO_IN_OTHERS = (",", "/", "+", "&", "#", "~", "^", " ")
+"""Delimiters that dates, amounts and names have as well: elements of lists also stand alone, or at several places."""
+
 _LEAST_SHARE = 0.05
 """From this share of the values, or of the records, that are lists, a column seems to have lists."""
 
@@ -50,7 +53,7 @@ class SeenLists:
 def seen_lists(records: Mapping[str, int]) -> SeenLists | None:
     """The lists among different values with so many records each; None if hardly any value is one."""
     ways: list[tuple[Elements, Callable[[str], list[str]]]] = [(Elements(), _members)]
-    ways += [(Elements(delimiter), _splitting(delimiter)) for delimiter in _DELIMITERS]
+    ways += [(Elements(delimiter), _splitting(delimiter)) for delimiter in (*_DELIMITERS, *_ALSO_IN_OTHERS)]
     seen = [found for elements, split in ways if (found := _seen(records, elements, split)) is not None]
     return max(seen, key=lambda one: one.lists, default=None)
 
@@ -58,6 +61,8 @@ def seen_lists(records: Mapping[str, int]) -> SeenLists | None:
 def _seen(records: Mapping[str, int], elements: Elements, split: Callable[[str], list[str]]) -> SeenLists | None:
     parts = {value: split(value) for value in records}
     if all(len(each) < 2 for each in parts.values()):
+        return None
+    if elements.delimiter in _ALSO_IN_OTHERS and not _exchange(elements.delimiter, parts.values()):
         return None
     occurring = Counter(element for each in parts.values() for element in set(each))
     lists = {
@@ -74,8 +79,24 @@ def _seen(records: Mapping[str, int], elements: Elements, split: Callable[[str],
     return SeenLists(elements, len(lists), len(records), max(having.values()) / all_records)
 
 
+def _exchange(delimiter: str, cells: Iterable[Sequence[str]]) -> bool:
+    """Whether most elements stand at several places, and some cells have more than others; not just words of texts."""
+    lengths, places = set[int](), defaultdict[str, set[int]](set)
+    for cell in cells:
+        lengths.add(len(cell))
+        for place, element in enumerate(cell):
+            places[element].add(place)
+    most = _RECURRING * len(places)
+    words = delimiter == " " and sum(map(_has_digit, places)) < most
+    return len(lengths) > 1 and not words and sum(len(each) > 1 for each in places.values()) >= most
+
+
+def _has_digit(element: str) -> bool:
+    return any(map(str.isdigit, element))
+
+
 def _splitting(delimiter: str) -> Callable[[str], list[str]]:
-    return lambda value: _folded(value.split(delimiter))
+    return lambda value: _folded(part.strip(AROUND_ELEMENTS) for part in value.split(delimiter))
 
 
 def _members(value: str) -> list[str]:

@@ -40,7 +40,7 @@ _WORDS: dict[Meaning, str] = {
         ssn sin nino nhs mrn email e-mail mail phone telephone mobile fax passport iban account accountnumber license
         licence plate vin ip url username login surname firstname lastname forename fullname middlename maidenname
         address street house-number street-number signature photo device serial social-security tax-id
-        loan-id household-id pid hid
+        loan-id household-id hh-id hhid fam-id famid pid hid
         first-name last-name given-name family-name middle-name maiden-name full-name user-name nick-name nickname
         person-id patient-id customer-id client-id member-id user-id employee-id subject-id student-id
         case-id visit-id encounter-id episode-id case-nr visit-nr case-no visit-no case-number visit-number

@@ -40,8 +40,10 @@ def shortened(text: str) -> str:
     return f"'{text[:LONGEST_SHOWN]}…' ({len(text):,} characters)"
 
 
-def listed(names: Sequence[str]) -> str:
-    """Names in a sentence, none left out."""
+def listed(names: Sequence[str], most: int | None = None) -> str:
+    """Names in a sentence, none left out; with `most`, the columns after so many are a number of more."""
+    if most is not None and len(names) > most + 1:
+        names = [*names[:most], f"{len(names) - most:,} more columns"]
     return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names)
 
 

@@ -6,6 +6,7 @@ from tableveil.policy.game import BreakEven, Game, Success
 from tableveil.policy.guards import Guard, ReleaseGuards
 from tableveil.policy.methods import METHODS, Analysis, MethodTraits, Recoded, methods_of
 from tableveil.policy.model import (
+    AROUND_ELEMENTS,
     DEFAULT_RISK_THRESHOLDS,
     NO_LIMIT,
     AttributePolicy,
@@ -86,6 +87,7 @@ from tableveil.policy.validate_search import check_common_level, level_field
 from tableveil.policy.warnings import early_warnings, looking_at_values, notes_of_next, policy_warnings
 
 __all__ = [
+    "AROUND_ELEMENTS",
     "BALANCED",
     "CLASS_LOCAL",
     "DEFAULT_RISK_THRESHOLDS",

@@ -139,9 +139,15 @@ class Population:
         return self.table is not None or bool(self.subset_column)
 
 
+AROUND_ELEMENTS = "[](){}\"' "
+
+
 @dataclass(frozen=True, slots=True)
 class Elements:
-    """How a cell is a list: by a `delimiter`, or without one a JSON array; `none` states that it is no list."""
+    """How a cell is a list: by a `delimiter`, or without one a JSON array; `none` states that it is no list.
+
+    `AROUND_ELEMENTS` are dropped around elements between delimiters: Python and PostgreSQL write lists in brackets.
+    """
 
     delimiter: str = ""
     none: bool = False

@@ -68,9 +68,9 @@ def paid_by(session: Session, source: Source, draft: PolicyDraft, best: TriedPol
         if found is not None:
             other, share = shortened(found[0]), found[1]
             yield (
-                f"{shortened(name)} is * in {hidden[name]:.0%} of the rows by {best.method}, k = {best.k}, which "
-                f"leaves more of {other}: with --leave-out {other}, it would be so in about {share:.0%}, by a quick "
-                f"recoding of {len(columns[name]):,} rows."
+                f"{shortened(name)} tells nothing in {hidden[name]:.0%} of the rows by {best.method}, k = {best.k}, "
+                f"which leaves more of {other}: with --leave-out {other}, it would be so in about {share:.0%}, by a "
+                f"quick recoding of {len(columns[name]):,} rows."
             )
 
 

@@ -12,7 +12,7 @@ from tableveil.backend import Session, alias, cast, column, in_parts, json_membe
 from tableveil.classes import ListedElements
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy import ValueKind
-from tableveil.policy import Elements
+from tableveil.policy import AROUND_ELEMENTS, Elements
 from tableveil.source import Column
 from tableveil.source.spelling import spelling
 from tableveil.source.tables import shown_type
@@ -31,13 +31,15 @@ def in_each_cell(
 ) -> exp.Subquery:
     """For a FROM clause: the columns of these names, and each `element` that the list in the `cell` has.
 
-    An element counts once, whatever its spelling; nothing between two delimiters, and null in an array, is none.
+    An element counts once, whatever its spelling. Between delimiters, quotes and brackets around it are none of it.
+    Nothing between two delimiters, and null in an array, is no element.
     """
     value = cast(column(cell), "VARCHAR")
     parts = in_parts(value, elements.delimiter) if elements.delimiter else json_members(value)
     columns = [column(name) for name in names]
     cells = exp.select(*columns, alias(exp.Explode(this=parts), "part")).from_(rows)
-    element = alias(spelling(column("part"), source_column), "element")
+    part = exp.Trim(this=column("part"), expression=text(AROUND_ELEMENTS)) if elements.delimiter else column("part")
+    element = alias(spelling(part, source_column), "element")
     spelled = exp.select(*(each.copy() for each in columns), element).from_(cells.subquery("cells_")).distinct()
     present = exp.NEQ(this=column("element"), expression=text(""))
     return exp.select("*").from_(spelled.subquery("spelled")).where(present).subquery("each")

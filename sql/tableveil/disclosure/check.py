@@ -139,8 +139,8 @@ def _few(one: Exposure) -> str:
     return f"who knows {them} has {one.few:,} of {one.total:,} {unit} among fewer than {one.least}"
 
 
-def _names(names: Iterable[str]) -> str:
-    return listed([shortened(name) for name in names])
+def _names(names: Iterable[str], most: int | None = None) -> str:
+    return listed([shortened(name) for name in names], most)
 
 
 def _field(plan: ReleasePlan, attribute: AttributePolicy) -> str:
@@ -159,8 +159,8 @@ def _found(plan: ReleasePlan, exposure: ExposureFindings) -> Iterator[Warned]:
     some = [one for one in singly if one.found >= SOME * one.total]
     if names:
         text = (
-            f"{'A value' if len(names) == 1 else 'Values'} of {_names([one.columns[0] for one in names][:MOST_NAMED])} "
-            f"{_more(names)}{'is nearly a name' if len(names) == 1 else 'are nearly names'}: somebody who knows a "
+            f"{'A value' if len(names) == 1 else 'Values'} of {_names((one.columns[0] for one in names), MOST_NAMED)} "
+            f"{'is nearly a name' if len(names) == 1 else 'are nearly names'}: somebody who knows a "
             f"person's finds {'' if len(names) == 1 else 'up to '}{names[0].found:,} of {names[0].total:,} {unit} by "
             f"their labels"
             f"{_also(some[len(names) :])}. Round {'it' if len(names) == 1 else 'them'}, or make sure that no reader "
@@ -185,11 +185,6 @@ def _found(plan: ReleasePlan, exposure: ExposureFindings) -> Iterator[Warned]:
 def _also(others: Sequence[Exposure]) -> str:
     told = [f"{shortened(one.columns[0])} finds {one.found:,}" for one in others[:MOST_NAMED]]
     return "".join(f"; {one}" for one in told)
-
-
-def _more(names: Sequence[Exposure]) -> str:
-    left = len(names) - MOST_NAMED
-    return f"and {left} more {'column' if left == 1 else 'columns'} " if left > 0 else ""
 
 
 def _unmeasured(plan: ReleasePlan) -> Measured:

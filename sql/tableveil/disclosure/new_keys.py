@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.disclosure.accident import tail_bits
-from tableveil.errors import shortened
+from tableveil.errors import listed, shortened
 from tableveil.state.sketches import RowsOfKeys
 
 ENOUGH_BITS = 14
@@ -40,6 +40,8 @@ _FEW_COLUMNS = 8
 _UNSEEN = 1
 """So many more pairs of a table may agree than were seen."""
 
+_MOST_NAMED = 3
+
 Cells = NDArray[np.uint16]
 
 
@@ -59,14 +61,12 @@ class NewKeys:
 
     def told(self, release: str) -> str:
         """The evidence, with the name of the release."""
-        names = [shortened(name) for name in self.columns[:3]]
-        more = f" and {len(self.columns) - 3:,} more columns" if len(self.columns) > 3 else ""
-        listed = ", ".join(names) + more if more or len(names) < 2 else f"{', '.join(names[:-1])} and {names[-1]}"
+        columns = listed([shortened(name) for name in self.columns], _MOST_NAMED)
         sampled = " sampled" * self.sampled
         chance = "fewer than 1" if self.by_chance < 1 else f"about {self.by_chance:,.0f}"
         return (
-            f"{self.rows:,} of {self.new:,}{sampled} people whom {release} does not know have the same {listed} as one "
-            f"of {self.gone:,} there whose key is gone, and by chance {chance} would"
+            f"{self.rows:,} of {self.new:,}{sampled} people whom {release} does not know have the same {columns} as "
+            f"one of {self.gone:,} there whose key is gone, and by chance {chance} would"
         )
 
 

@@ -12,8 +12,9 @@ from tableveil.errors import Fault, Warned, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import AttributePolicy, NullHandling, Policy, Role
 from tableveil.policy.validate_people import check_repeating
+from tableveil.risk.recurring import FEWEST_VALUES
 from tableveil.source.model import Column, PopulationRows, Source
-from tableveil.source.people import check_links, check_rows_are_people, respelled, varying
+from tableveil.source.people import check_links, check_rows_are_people, hidden_numbers, respelled, varying
 from tableveil.source.recurring import MOST_ROWS
 from tableveil.source.tables import columns_of, shown_type
 
@@ -67,6 +68,8 @@ def check_facts(
         wanted += [exp.Count(this=column(person)), exp.ApproxDistinct(this=column(person))]
     wanted += [exp.ApproxDistinct(this=column(a.column)) for _, a in suspects]
     wanted += [exp.Count(this=column(a.column)) for _, a in [*suspects, *no_nulls]]
+    others = hidden_numbers(source, policy) if person is not None else []
+    wanted += [exp.ApproxDistinct(this=column(name)) for name in others]
     query = exp.select(*(alias(e, f"f{n}") for n, e in enumerate(wanted))).from_(source.table())
     row = list(session.row(query)) if wanted else []
     records = row.pop(0) if known_records is None else known_records
@@ -92,7 +95,7 @@ def check_facts(
         if records > 1 and present:
             identifying = _identifying(session, source, policy, attribute, estimate, present)
             faults += [_identifies(policy.role_field(i), attribute, identifying)] if identifying else []
-    for (i, attribute), present in zip(no_nulls, row[len(suspects) :], strict=True):
+    for (i, attribute), present in zip(no_nulls, row[len(suspects) :], strict=False):
         if present < records:
             allowing = "Use VALUE or SUPPRESS to allow them."
             aside = "Use SUPPRESS to set their records aside: they count as suppressed."
@@ -110,7 +113,8 @@ def check_facts(
         numbering, warnings = check_rows_are_people(session, source, policy, records, estimated or {})
         return SourceFacts(records, (*faults, *numbering), warnings=tuple(warnings))
     if people == records:
-        return SourceFacts(records, tuple(faults))
+        hidden = dict(zip(others, row[len(suspects) + len(no_nulls) :], strict=True))
+        return SourceFacts(records, tuple(faults), warnings=_other_people(session, source, policy, records, hidden))
     if policy.related is not None:
         hint = "Make a table with one row of each person. Rows of what happened to them are an event table."
         actual = f"{people:,} different values of {shortened(person)} in {records:,} rows"
@@ -124,6 +128,21 @@ def check_facts(
     linking, warnings = check_links(session, source, policy, people)
     warnings += [*varying(session, source, policy), *respelled(session, source, person, people)]
     return SourceFacts(records, (*faults, *linking), people, tuple(warnings))
+
+
+def _other_people(
+    session: WarehouseSession, source: Source, policy: Policy, records: int, hidden: Mapping[str, int]
+) -> tuple[Warned, ...]:
+    """Warnings of hidden columns that seem to number people who have several rows, beside a person of each row.
+
+    The rows are looked at only if a column with about so many different values recurs.
+    """
+    if all(different > NEARLY_UNIQUE * records or different < FEWEST_VALUES for different in hidden.values()):
+        return ()
+    estimated = (
+        {} if records <= MOST_ROWS else estimated_values(session, source, [each.name for each in source.columns])
+    )
+    return tuple(check_rows_are_people(session, source, policy, records, estimated)[1])
 
 
 def _identifying(

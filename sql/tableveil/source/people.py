@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from sqlglot import exp
 
 from tableveil.backend import WarehouseSession, alias, column, number, row_hash, sql
-from tableveil.drafting import agreement
+from tableveil.drafting import agreement, is_number_of_people
 from tableveil.errors import Fault, Warned, must_decide, note, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import AttributePolicy, Policy, Role
@@ -21,20 +21,30 @@ LINKED = 0.05
 NEARLY_CONSTANT = 0.1
 """A column that varies for at most this share of the people who have several rows should vary for none."""
 
+_NO_NUMBERS = (ValueKind.BOOLEAN, ValueKind.DATE, ValueKind.TIMESTAMP, ValueKind.TIME, ValueKind.FLOAT)
+
 
 def check_rows_are_people(
     session: WarehouseSession, source: Source, policy: Policy, records: int, estimated: Mapping[str, int]
 ) -> tuple[list[Fault], list[Warned]]:
-    """Faults and warnings of columns that number people of whom some have several rows, against the policy's word."""
+    """Faults and warnings of columns that number people of whom some have several rows, against the policy's word.
+
+    Beside a `person_column` without a value in two rows, other hidden columns can only be warned of: the policy names
+    who is a person.
+    """
     faults, warnings = [], list[Warned]()
+    person = policy.person_column
     decide = [a.column for a in policy.attributes if a.role is Role.QUASI_IDENTIFIER]
     acknowledged = {a.column for a in policy.attributes if a.acknowledged}
+    counts = "rows" if person is None else f"the values of {shortened(person)}, each of one row"
     for one in columns_numbering_people(session, source, records, decide, estimated):
+        if person is not None and one.column not in hidden_numbers(source, policy):
+            continue
         name, about = shortened(one.column), "" if one.exact else "about "
         actual = f"{about}{one.different:,} values of {name} in {records:,} rows"
         if not one.agreeing:
-            if one.column not in acknowledged:
-                recurring = f"k counts rows, and the name of {name} says that it numbers people: {actual}. "
+            if one.column not in acknowledged and not (person and is_number_of_people(person)):
+                recurring = f"k counts {counts}, and the name of {name} says that it numbers people: {actual}. "
                 warnings.append(
                     must_decide(
                         f"{recurring}If some of these have several rows, set person_column: {name}.",
@@ -44,11 +54,11 @@ def check_rows_are_people(
                 )
             continue
         actual += f", and {agreement(one.agreeing)}"
-        if one.column in acknowledged:
+        if person is not None or one.column in acknowledged:
             warnings.append(
                 must_decide(
-                    f"k counts rows, although {name} seems to number people of whom some have several: {actual}. If "
-                    f"so, people are recognized in smaller classes than k says: set person_column: {name}.",
+                    f"k counts {counts}, although {name} seems to number people of whom some have several: {actual}. "
+                    f"If so, people are recognized in smaller classes than k says: set person_column: {name}.",
                     one.different,
                     one.column,
                 )
@@ -64,6 +74,13 @@ def check_rows_are_people(
                 )
             )
     return faults, warnings
+
+
+def hidden_numbers(source: Source, policy: Policy) -> list[str]:
+    """The columns that are not released and could number people, beside the person column; households count already."""
+    named = {policy.person_column, policy.record_column, *policy.also_count}
+    hidden = [a.column for a in policy.attributes if a.role is Role.IDENTIFYING and a.column not in named]
+    return [name for name in hidden if source.column(name).kind not in _NO_NUMBERS]
 
 
 def check_links(

@@ -6,7 +6,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
 
 from tableveil.backend import WarehouseSession
-from tableveil.policy import Elements
+from tableveil.policy import AROUND_ELEMENTS, Elements
 
 PLACES = Decimal("1e-12")
 LARGEST = Decimal(10**10)
@@ -58,12 +58,14 @@ def by_element(columns: str, value: str, of: str, elements: Elements) -> str:
 
     They are told apart by the common form of their spellings; a part without anything is none.
     """
-    parts = f"string_split({value}, '{elements.delimiter.replace(chr(39), 2 * chr(39))}')"
-    if not elements.delimiter:
+    parts, part = f"string_split({value}, '{elements.delimiter.replace(chr(39), 2 * chr(39))}')", "part"
+    if elements.delimiter:
+        part = f"trim(part, '{AROUND_ELEMENTS.replace(chr(39), 2 * chr(39))}')"
+    else:
         is_array = f"json_valid({value}) AND json_type({value}) = 'ARRAY'"
         parts = f"CASE WHEN {is_array} THEN from_json({value}, '[\"VARCHAR\"]') ELSE [nullif({value}, 'null')] END"
     listed = f"SELECT {columns}, unnest({parts}) AS part FROM {of} WHERE {value} IS NOT NULL"
-    spelled = f"SELECT DISTINCT {columns}, {folded('part', 'VARCHAR')} AS element FROM ({listed})"
+    spelled = f"SELECT DISTINCT {columns}, {folded(part, 'VARCHAR')} AS element FROM ({listed})"
     return f"SELECT * FROM ({spelled}) WHERE element <> ''"
 
 

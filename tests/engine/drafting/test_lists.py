@@ -24,7 +24,7 @@ def cells(joined: Callable[[Sequence[str]], str], lists: float, seed: int = 1) -
     )
 
 
-@pytest.mark.parametrize("delimiter", ["|", ";", ", ", ""])
+@pytest.mark.parametrize("delimiter", ["|", ";", ", ", "", ",", "/", "+", "&", "#", "~", "^", " ", "\n"])
 def test_lists_are_seen(delimiter: str) -> None:
     found = cells(delimiter.join if delimiter else json.dumps, 0.3)
     seen = seen_lists(found)
@@ -37,6 +37,14 @@ def test_lists_are_seen(delimiter: str) -> None:
     assert f"{seen.lists:,} of {seen.values:,} different values of 'codes'" in seen.told("codes")
 
 
+@pytest.mark.parametrize(("written", "delimiter"), [(str, ", "), (lambda cell: f"{{{','.join(cell)}}}", ",")])
+def test_brackets_and_quotes_are_of_no_element(written: Callable[[Sequence[str]], str], delimiter: str) -> None:
+    seen = seen_lists(Counter({written(["HIV", "E11"]): 5, written(["J45", "HIV"]): 4, written(["E11"]): 1}))
+    assert seen is not None
+    assert seen.elements == Elements(delimiter)
+    assert seen.largest == 0.9
+
+
 @pytest.mark.parametrize(
     "values",
     [
@@ -47,6 +55,11 @@ def test_lists_are_seen(delimiter: str) -> None:
         [f"note {n}; seen on day {7 * n}, in room {n}" for n in range(200)],
         ["", "|", ";", ", ", "[]", "[", "null", '{"a": 1}', "é|"],
         [f"row {n}" for n in range(400)] + ["row 1|row 2"],
+        [f"{95 + n % 80}/{55 + n % 61}" for n in range(400)],
+        [f"{1 + n % 28:02}/{1 + n % 12:02}/{1990 + n % 31}" for n in range(400)],
+        [f"{last},{first}" for last in ("Smith", "Jones", "Lee") for first in ("Ann", "Bob", "Kim", "Lee")],
+        ["acute pain", "pain", "chronic pain", "lung cancer", "cancer of lung", "asthma", "acute asthma"],
+        ["A+", "A-", "B+", "0+", "AB+", "R&D", "n/a", "mild"],
     ],
 )
 def test_other_values_are_none(values: list[str]) -> None:

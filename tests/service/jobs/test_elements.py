@@ -203,6 +203,23 @@ def test_json_arrays_are_split_and_shown_suppressed_records_are_one_class(
         assert max(Counter(e for each in having for e in each).values()) <= len(having) / 1.5
 
 
+@pytest.mark.parametrize(("written", "delimiter"), [(str, ", "), (lambda cell: f"{{{','.join(cell)}}}", ",")])
+def test_brackets_and_quotes_around_elements_are_none_of_them(
+    database: Database, session: Session, run: Run, written: Callable[[Sequence[str]], str], delimiter: str
+) -> None:
+    """`['HIV', 'flu']` and `['HIV']` have HIV in common."""
+    rows = visits(7, spelled=written)
+    create(session, rows)
+    attributes = tuple(replace(a, elements=Elements(delimiter)) if a.elements else a for a in DIVERSE.attributes)
+    run(database, replace(DIVERSE, attributes=attributes))
+    cells = defaultdict(list)
+    for *key, codes in session.rows("SELECT letter, age, codes FROM out"):
+        cells[tuple(key)].append(elements("|".join((codes or "").strip("[]{}").replace("'", "").split(delimiter))))
+    for found in cells.values():
+        having = [each for each in found if each]
+        assert max(Counter(e for each in having for e in each).values()) <= len(having) / 1.5
+
+
 def test_a_column_that_looks_like_lists_must_be_decided(database: Database, session: Session, run: Run) -> None:
     create(session, visits(3))
     decided = {True: BAR, False: Elements(none=True), None: None}

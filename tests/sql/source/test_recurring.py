@@ -90,6 +90,21 @@ def test_it_is_refused_whatever_its_role_is(session: Session, role: Role) -> Non
     assert [shortened(COLUMN) in warning for warning in acknowledged.warnings] == [True]
 
 
+@pytest.mark.parametrize("recurs", [True, False])
+def test_a_number_of_rows_is_no_person_beside_one_that_recurs(session: Session, recurs: bool) -> None:
+    make(session, 2000, person="drawn % 400" if recurs else "row")
+    policy = replace(with_role(Role.IDENTIFYING), person_column="Fallnummer")
+    found = facts(session, policy)
+    assert found.faults == ()
+    told = [warning for warning in found.warnings if warning.field == COLUMN]
+    assert [warning.rank for warning in told] == [Rank.MUST_BE_DECIDED] * recurs
+    if told:
+        assert told[0].startswith("k counts the values of 'Fallnummer', each of one row, although ")
+        assert re.findall(r"'geschlecht' \((\d+) of \1 pairs\)", told[0])
+    # A household is a group of people.
+    assert facts(session, replace(policy, also_count=(COLUMN,))).warnings == ()
+
+
 def test_people_with_one_row_each(session: Session) -> None:
     make(session, 2000, person="row")
     assert facts(session) == SourceFacts(2000, ())
