@@ -10,8 +10,9 @@ from sqlglot import exp
 
 from tableveil.backend import Session, WarehouseSession, column, identifier, render, table
 from tableveil.errors import InvalidError, Warned, depending_on, must_decide, shortened
-from tableveil.policy import IfExists, Policy, Role
+from tableveil.policy import Anchor, IfExists, Policy, RelativeTime, Role
 from tableveil.policy.reason import says_something
+from tableveil.related.staging import days_of
 from tableveil.release.plan import ReleasePlan
 from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.releases import RELEASES, Release, ever_public
@@ -55,38 +56,56 @@ def _has_keys(release: Release) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Keyed:
-    """A release whose people have keys: its policy, and the `levels` of columns that are above their values."""
+    """A release whose people have keys: its policy, and the `levels` of columns that are above their values.
+
+    `days` are the dates of events that it releases, each table's first one, its rows' own day, with True.
+    """
 
     policy: Policy
     levels: Mapping[str, tuple[int, str]]
+    days: Mapping[str, bool]
 
     @classmethod
     def released(cls, policy: Policy, attributes: Sequence[AttributeResult]) -> Keyed:
-        """The keys of a written release."""
-        return cls(policy, {each.column: (each.level, each.hierarchy) for each in attributes if each.level})
+        """The keys of a written release; its days are those of the new one."""
+        return cls(policy, {each.column: (each.level, each.hierarchy) for each in attributes if each.level}, {})
 
     @classmethod
     def planned(cls, plan: ReleasePlan) -> Keyed:
         """The keys of a release that is not written yet."""
         of_people = zip(plan.dictionaries, plan.transformation, strict=False)
         levels = {d.attribute.column: (level, d.hierarchy) for d, level in of_people if level}
-        for events in plan.related.events if plan.related is not None else ():
-            own = events.plan
+        days = dict[str, bool]()
+        of_events = plan.related.events if plan.related is not None else ()
+        for events, source in zip(of_events, plan.source.related, strict=True):
+            own, event = events.plan, events.staged.event
             for d, level in zip(own.dictionaries, own.transformation, strict=True):
                 if level:
-                    levels[events.staged.event.qualified(d.attribute.column)] = level, d.hierarchy
-        return cls(plan.policy, levels)
+                    levels[event.qualified(d.attribute.column)] = level, d.hierarchy
+            dates = days_of(event, source)
+            days |= {event.qualified(name): name == dates[0] for name in dates}
+        return cls(plan.policy, levels, days)
+
+    @property
+    def time(self) -> RelativeTime | None:
+        """The anchor from which days of events count, if they are not dates."""
+        return self.policy.related.relative_time if self.policy.related else None
 
     def unlike(self, other: Keyed) -> list[str]:
-        """The columns that both release, at levels whose labels differ."""
-        return [name for names in _shared(self, other).values() for name in names if not _same(self, other, name)]
+        """The columns that both release, but not alike; and those of tables of other names, if both have some."""
+        shared, theirs = _shared(self, other), _released(other.policy)
+        unlike = [f"{of}{name}" for of, names in shared.items() for name in names if not _alike(self, other, of, name)]
+        if theirs.keys() - shared.keys():
+            released = _released(self.policy)
+            unlike += [f"{of}{name}" for of in released.keys() - shared.keys() for name in released[of]]
+        return sorted(unlike)
 
 
 def stage_keys(session: Session, rows: exp.Table, earlier: Keyed, new: Keyed) -> bool:
-    """Stages what each key has in the columns that a new release shows alike; False if the two share no column."""
+    """Stages what each key has that a new release shows alike; False if the two share no column and no events."""
     if query := _contents(rows, earlier, new):
         session.execute(f"CREATE OR REPLACE TEMP TABLE {_KEYS} AS {query}")
-    return any(_shared(earlier, new).values())
+    return any(prefix or names for prefix, names in _shared(earlier, new).items())
 
 
 def relinked(session: Session, rows: exp.Table, earlier: Keyed, new: Keyed) -> tuple[int, int]:
@@ -107,8 +126,9 @@ def withdrawn_keys(session: WarehouseSession, numbers: Collection[int]) -> int |
 
 
 def untold(release: int, unlike: Sequence[str]) -> Warned:
-    """The warning that re-linked keys were not counted: by columns at other levels, or as an earlier table is gone."""
-    by = f"by {', '.join(map(shortened, unlike))}, at other levels there" if unlike else "whose rows are gone"
+    """The warning that re-linked keys were not counted: by columns unlike earlier ones, or as their rows are gone."""
+    names = ", ".join(map(shortened, unlike))
+    by = f"by {names}, which have another level, anchor or name there" if unlike else "whose rows are gone"
     return must_decide(
         f"Nobody counted how many keys are re-linked to keys of releases/{release} {by}, which can be all: readers who "
         "kept a copy may know these people's earlier events, too.",
@@ -129,37 +149,38 @@ def told(alike: int, keys: int, release: int) -> Warned | None:
 
 
 def _contents(rows: exp.Table, own: Keyed, other: Keyed) -> str | None:
-    """The query for the digests of what single keys have in the columns that both releases show alike."""
+    """The query for the digests of what single keys have in what both releases show alike."""
     parts, joins = [], list[str]()
     key = render(identifier(own.policy.person_column or ""))
     for i, (prefix, names) in enumerate(sorted(_shared(own, other).items())):
-        shared = [name.removeprefix(prefix) for name in names if _same(own, other, name)]
-        if not shared:
-            continue
-        if not prefix:
-            parts.append(_hash(shared, "p"))
-            continue
-        events = render(table(f"{rows.name}_{prefix[:-1]}", rows.db, rows.catalog))
-        joins.append(
-            f"LEFT JOIN (SELECT {key}, sum({_hash(shared, 'e')})::VARCHAR AS s FROM {events} AS e GROUP BY {key}) "
-            f"AS e{i} USING ({key})"
-        )
-        parts.append(f"coalesce(e{i}.s, '')")
+        shown = [shown for name in sorted(names) if (shown := _alike(own, other, prefix, name, key))]
+        columns = ", ".join(f"({each})::VARCHAR" for each in shown)
+        if prefix:
+            events = render(table(f"{rows.name}_{prefix[:-1]}", rows.db, rows.catalog))
+            # Where no column is alike, numbers of rows are.
+            each = f"SELECT {key}, {f'hash({columns})' if columns else 1} AS h FROM {events} AS e"
+            joins.append(
+                f"LEFT JOIN (SELECT {key}, sum(h)::VARCHAR AS s FROM ({each}) GROUP BY {key}) AS e{i} USING ({key})"
+            )
+            parts.append(f"coalesce(e{i}.s, '')")
+        elif columns:
+            parts.append(f"hash({columns})")
     if not parts:
         return None
     content = f"md5(concat_ws(' ', {', '.join(f'{part}::VARCHAR' for part in parts)}))"
     return (
-        f"SELECT content FROM (SELECT {content} AS content FROM {render(rows)} AS p {' '.join(joins)}) "
+        f"SELECT content FROM (SELECT {content} AS content FROM {render(rows)} AS e {' '.join(joins)}) "
         "GROUP BY content HAVING count(*) = 1"
     )
 
 
 def _shared(own: Keyed, other: Keyed) -> dict[str, list[str]]:
-    """The qualified names of columns that both release, by their tables' part of them; the people's is empty."""
+    """The columns that both release, by the prefix of their tables in qualified names; that of the people is empty."""
     there = _released(other.policy)
     return {
-        prefix: [f"{prefix}{name}" for name in names if name in there.get(prefix, ())]
+        prefix: [name for name in names if name in there[prefix]]
         for prefix, names in _released(own.policy).items()
+        if prefix in there
     }
 
 
@@ -169,10 +190,22 @@ def _released(policy: Policy) -> dict[str, list[str]]:
     return {prefix: [a.column for a in attributes if a.role is not Role.IDENTIFYING] for prefix, attributes in tables}
 
 
-def _same(own: Keyed, other: Keyed, name: str) -> bool:
-    return own.levels.get(name) == other.levels.get(name)
+def _alike(own: Keyed, other: Keyed, prefix: str, name: str, key: str = "") -> str:
+    """The expression of a column in which both releases show the same; "" if there is none.
 
-
-def _hash(names: Sequence[str], alias: str) -> str:
-    texts = (f"{render(column(name, alias))}::VARCHAR" for name in sorted(names))
-    return f"hash({', '.join(texts)})"
+    Days that count from elsewhere become those since the person's last earlier day, which stay as they are.
+    """
+    shown, qualified = render(column(name, "e")), f"{prefix}{name}"
+    if own.levels.get(qualified) != other.levels.get(qualified):
+        return ""
+    days = {**other.days, **own.days}
+    if qualified not in days or own.time == other.time:
+        return shown
+    before = [keyed.time is not None and keyed.time.anchor is Anchor.PREVIOUS_EVENT for keyed in (own, other)]
+    if qualified in own.levels or not days[qualified] or (any(before) and sum(days.values()) > 1):
+        return ""
+    if before[0]:
+        return shown
+    day = f"try_cast({shown} AS INTEGER)" if own.time else f"try_cast({shown} AS DATE) - DATE '2000-01-01'"
+    earlier = f"PARTITION BY {key} ORDER BY {day} RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
+    return f"{day} - max({day}) OVER ({earlier})"

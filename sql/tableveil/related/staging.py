@@ -56,7 +56,7 @@ def stage_events(
     session: Session, events: Sequence[EventTable], sources: Sequence[Source], time: RelativeTime | None
 ) -> list[StagedEvents]:
     """The staged rows of all event tables."""
-    days = [_days(event, source) if time is not None else () for event, source in zip(events, sources, strict=True)]
+    days = [days_of(event, source) if time is not None else () for event, source in zip(events, sources, strict=True)]
     if time is not None and time.anchor is not Anchor.COLUMN and any(days):
         _stage_anchors(session, events, sources, days, time.anchor)
     staged = []
@@ -151,7 +151,7 @@ def _stage_anchors(
     session.stage(_ANCHORS, exp.select(column("p"), column("day"), alias(before, "anchor")).from_(named))
 
 
-def _days(event: EventTable, source: Source) -> tuple[str, ...]:
+def days_of(event: EventTable, source: Source) -> tuple[str, ...]:
     """The columns of dates, in the order of the policy: the first one is the day of a row."""
     kinds = {each.name: each.kind for each in source.columns}
     return tuple(a.column for a in event.quasi_identifiers if kinds[a.column] in _DATES)

@@ -60,6 +60,27 @@ def _sets(members: list[Counter[Label]], size: int) -> Iterator[tuple[Label, ...
     return combinations_with_replacement(labels, size)
 
 
+def few_by_differences(
+    found: Released, k: int, span: Callable[[Label], tuple[int, int] | None], differences: Iterable[int]
+) -> int:
+    """How many differences in days between two rows of a person 1 to k - 1 keys fit; `span` has the days of a label."""
+    failures, spans = 0, {label: span(label) for rows in found.rows.values() for label in rows}
+    for members in found.of_class().values():
+        reaches = [set(_reaches(rows, spans)) for rows in members]
+        failures += sum(
+            0 < sum(any(low <= days <= high for low, high in of) for of in reaches) < k for days in differences
+        )
+    return failures
+
+
+def _reaches(rows: Counter[Label], spans: Mapping[Label, tuple[int, int] | None]) -> Iterator[tuple[int, int]]:
+    """The least and the most days by which one row of a key may be after another."""
+    for a, b in product(rows, rows):
+        one, other = spans[a], spans[b]
+        if one is not None and other is not None and (a != b or rows[a] > 1):
+            yield other[0] - one[1], other[1] - one[0]
+
+
 def few_by_coarser(random: Random, found: Released, k: int, m: int, tries: int = 10) -> int:
     """How many kinds of vaguer knowledge 1 to k - 1 keys fit: each known row is one of some labels.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -16,7 +17,15 @@ from tableveil.document import read_policy
 from tableveil.server import ServeSettings, TableveilServer
 from tableveil.v1 import job_service_pb2
 from tests.adversary.related import worlds
-from tests.adversary.related.attack import Released, could_be, few, few_by_coarser, lost_anchors, released
+from tests.adversary.related.attack import (
+    Released,
+    could_be,
+    few,
+    few_by_coarser,
+    few_by_differences,
+    lost_anchors,
+    released,
+)
 from tests.adversary.related.worlds import World
 
 PEOPLE = ("town", "age", "sex")
@@ -62,6 +71,8 @@ def findings(world: World, found: Released, seed: int = 1) -> list[str]:
     problems = [str(one) for one in few(found, world.k, world.m)[:1]]
     if few_by_coarser(Random(seed), found, world.k, world.m):
         problems.append("vaguer knowledge leaves fewer than k keys")
+    if world.m == 2 and few_by_differences(found, world.k, partial(worlds.span, world), range(0, 60, 7)):
+        problems.append("days between two rows leave fewer than k keys")
     if world.anchor in ("FIRST_EVENT", "PREVIOUS_EVENT") and lost_anchors(
         found, world.k, world.m, *worlds.anchored(world)
     ):

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from benchmarks.related.enumerated import K, chances
+from tests.adversary.related.attack import few_by_differences, released
 from tests.adversary.related.published import as_released, findings, publish
-from tests.adversary.related.worlds import draw
+from tests.adversary.related.worlds import class_of, draw, labels_of, span
 
 TOWNS = 12
 
@@ -38,6 +40,21 @@ def test_an_adversary_finds_no_key_by_known_rows_or_at_least_k(tmp_path: Path) -
             assert [*of] == sorted(of)
             shown[name] += sorted(map(repr, of.values()))
     assert shown["world_1"] == shown["permuted"]
+
+
+def test_days_between_two_rows_leave_fewer_than_k_keys_of_rows_that_nobody_repaired() -> None:
+    """The attack that finds nothing in releases finds something here."""
+    found = 0
+    for seed in range(20):
+        world = draw(Random(seed))
+        rows = [
+            (event.person, (name, *label))
+            for name, events in world.events.items()
+            for event, label in zip(events, labels_of(world, name), strict=True)
+        ]
+        raw = released({person.number: class_of(world, person) for person in world.people}, rows)
+        found += few_by_differences(raw, world.k, partial(span, world), range(0, 60, 7))
+    assert found > 20
 
 
 @pytest.mark.parametrize("m", [1, 2])

@@ -269,6 +269,22 @@ def day_at_anchor(world: World, label: object) -> bool:
     return label is not None and int(first) <= 0 <= int(last or first)
 
 
+def span(world: World, label: Any) -> tuple[int, int] | None:
+    """The first and the last day of a label, behind the name of its table; None if it is of no one day."""
+    if len(label) < 3 or label[2] is None or world.anchor == "PREVIOUS_EVENT":
+        return None
+    if label[2] == "*":
+        return FIRST, LAST
+    if world.anchor:
+        first, _, last = str(label[2]).strip("[]").partition(", ")
+        return int(first), int(last or first)
+    year, _, rest = str(label[2]).partition("-")
+    months = [int(rest[1]) * 3 - 2, int(rest[1]) * 3] if rest[0] == "Q" else [int(rest[:2])] * 2
+    first_day = date(int(year), months[0], int(rest[3:] or 1))
+    last_day = first_day if rest[3:] else date(int(year), months[1], 28) + timedelta(3)
+    return first_day.toordinal(), last_day.toordinal()
+
+
 def anchored(world: World) -> tuple[Callable[[Any], bool], Callable[[Any], bool]]:
     """Whether a label, behind the name of its table, has a day; and whether it may be the anchor's."""
     return lambda label: len(label) > 2, lambda label: day_at_anchor(world, label[2])

@@ -15,13 +15,15 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.errors import ConflictError, InfeasibleError, InvalidError, undecided
-from tableveil.hierarchy.rules import Intervals, SuppressionOnly
+from tableveil.hierarchy.rules import Dates, Intervals, SuppressionOnly
+from tableveil.hierarchy.rules.dates import DateUnit
 from tableveil.pipelines.anonymize import release_work
 from tableveil.policy import (
     Anchor,
     AttributePolicy,
     Choose,
     EventTable,
+    IfExists,
     KAnonymity,
     KnownFacts,
     Orphans,
@@ -34,7 +36,7 @@ from tableveil.policy import (
     SensitiveShare,
     TableReference,
 )
-from tableveil.state.releases import Release
+from tableveil.state.releases import RELEASES, Release
 from tests.service.jobs.managed import Open, ended
 
 Run = Callable[..., Release]
@@ -389,3 +391,71 @@ def test_what_follows_a_first_event_is_told_of_source_and_release(
         "After first events with the commonest label of 'visits.ward's', 75.0 % of the people have the commonest later "
         f"one in the source, {told}."
     ]
+
+
+FIRST, PREVIOUS, BORN = (
+    RelativeTime(Anchor.FIRST_EVENT),
+    RelativeTime(Anchor.PREVIOUS_EVENT),
+    RelativeTime(Anchor.COLUMN, "born"),
+)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "level"),
+    [
+        (FIRST, BORN, 0),
+        (BORN, PREVIOUS, 0),
+        (PREVIOUS, FIRST, 0),
+        (None, PREVIOUS, 0),
+        (FIRST, None, 0),
+        (FIRST, BORN, 2),
+    ],
+)
+def test_keys_are_relinked_by_days_that_count_from_elsewhere(
+    session: Session, open_manager: Open, earlier: RelativeTime | None, later: RelativeTime | None, level: int
+) -> None:
+    """Nobody has visits on all days of another. Exact days are as far apart; in bands numbers of visits are alike."""
+    key = KEY.replace(chr(34), chr(34) * 2)
+    session.execute(
+        f"""CREATE TABLE main.patients AS
+            SELECT i AS "{key}", 40 AS age, DATE '2023-12-31' - (i % 3)::INTEGER AS born FROM range(1, 64) r(i);
+            CREATE TABLE main.visits AS
+            SELECT i AS whose, DATE '2024-01-01' + (10 * j)::INTEGER AS "the day", 'a' AS "ward's"
+            FROM range(1, 64) r(i), range(6) s(j) WHERE i & (1 << j) > 0"""
+    )
+    policy = _policy(1, Anchor.FIRST_EVENT)
+    (related,) = policy.methods
+    assert isinstance(related, RelatedTables)
+    day, ward, _ = related.events[0].attributes
+    documents = dict[str, Policy]()
+    for name, time in (('{"tables": 1}', earlier), ('{"tables": 2}', later)):
+        of_day = day if time else replace(day, hierarchy=Dates("2024-01-01", "2024-12-31", (DateUnit.YEAR,)))
+        visits = replace(related.events[0], attributes=(of_day, ward))
+        documents[name] = replace(
+            policy,
+            methods=(replace(related, events=(visits,), relative_time=time),),
+            release=replace(policy.release, events=("visits",), if_exists=IfExists.REPLACE),
+            repeat_reason="other days",
+            search=SearchOptions(levels=(("age", 3), ("visits.the day", level), ("visits.ward's", 0))),
+        )
+    jobs = open_manager(policy_of=documents.__getitem__)
+    for name, each in documents.items():
+        job = ended(jobs, jobs.submit(release_work(each, name)).number)
+        assert job.result is not None, job.failure
+    found = RELEASES.find(session.ledger, job.result or 0)
+    assert found is not None
+    gaps = [tuple(sorted(b - a for a, b in itertools.pairwise(_places(i)))) for i in range(1, 64)]
+    having = Counter(gap for each in gaps for gap in {*each})
+    # Gaps that fewer than k people have are removed where they are shown, and nobody's are alike then.
+    shown = gaps if PREVIOUS not in (earlier, later) else [of for of in gaps if all(having[gap] >= 3 for gap in of)]
+    alike = Counter(len(_places(i)) for i in range(1, 64)) if level else Counter(shown)
+    number = sum(people == 1 for people in alike.values())
+    assert number > 0
+    told = next(each for each in found.warnings if "keys are re-linked to" in each)
+    assert told.startswith(f"{number} of 63 keys")
+    uncounted = [each for each in found.warnings if "Nobody counted how many keys" in each]
+    assert ["'visits.the day', which have another level, anchor" in each for each in uncounted] == [True] * bool(level)
+
+
+def _places(bits: int) -> list[int]:
+    return [place for place in range(6) if bits & (1 << place)]
