@@ -96,7 +96,7 @@ from tableveil.backend.visibility import (
     see_from_now_on,
     seeing,
 )
-from tableveil.backend.warehouse import Listed, Warehouse, WarehouseSession, collected, scoped
+from tableveil.backend.warehouse import Listed, Warehouse, WarehouseSession, collected, create_from, scoped
 
 __all__ = [
     "ALL",
@@ -123,6 +123,7 @@ __all__ = [
     "column",
     "committed_with",
     "conjunction",
+    "create_from",
     "create_table",
     "digits_of",
     "drop",

@@ -116,6 +116,11 @@ class Session:
         staged: int = self.value(f"CREATE TEMPORARY TABLE {name} AS {_text(query)}", parameters)
         return staged
 
+    def keep(self, name: str, data: pa.Table) -> None:
+        """Keeps Arrow data in a temporary table of this session; `stage` says of the name."""
+        with self.relation("staged", data):
+            self.stage(name, 'SELECT * FROM "staged"')
+
     def rows(self, statement: Statement, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """The result's rows; for small results only."""
         with self._running(statement, parameters):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend.expressions import table
+from tableveil.backend.expressions import sql, table
 from tableveil.backend.traits import Traits
 from tableveil.backend.visibility import Visibility
 from tableveil.control import Control
@@ -25,6 +25,8 @@ from tableveil.errors import Fault
 from tableveil.policy import Policy, TableReference
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from tableveil.backend.session import Ledger, Session
 
 Statement = exp.Expr | str
@@ -193,3 +195,10 @@ def collected(session: WarehouseSession, name: str, query: exp.Query) -> exp.Exp
         return query.subquery(name)
     session.collect(name, query)
     return table(name)
+
+
+def create_from(session: WarehouseSession, target: exp.Table, data: pa.Table) -> int:
+    """Creates a table from Arrow data, and returns its number of rows."""
+    with session.embedded.relation("written", data):
+        session.create(target, sql("SELECT * FROM written"))
+    return int(data.num_rows)

@@ -15,9 +15,9 @@ from tableveil.backend import (
     collected,
     column,
     left_join,
-    number,
     render,
     row_hash,
+    sql,
     table,
 )
 from tableveil.counting.base import code_type
@@ -91,18 +91,16 @@ def _stage(rows: WarehouseSession, query: exp.Select, class_type: str) -> tuple[
     session, names, records = rows.embedded, [named.alias for named in query.expressions], "count(*)"
     from_rows: exp.Expr = query.subquery("rows")
     if rows.traits.collects:
-        columns = [column(name) for name in names]
-        counted = exp.select(*columns, alias(exp.Count(this=exp.Star()), "n")).from_(from_rows)
-        counted = counted.group_by(*(each.copy() for each in columns))
+        counting = "SELECT $names, count(*) AS n FROM $rows GROUP BY $names"
+        counted = sql(counting, names=[column(name) for name in names], rows=from_rows)
         names, from_rows, records = [*names, "n"], collected(rows, "exposure_collected", counted), "sum(n)::BIGINT"
-    class_: exp.Expr = column("class")
-    if rows.traits.collects and class_type == HASHED:
-        # Hashes of another engine may be below 0.
-        class_ = exp.Case(ifs=[exp.If(this=exp.not_(class_.is_(exp.null())), true=row_hash(class_.copy()))])
+    # Hashes of another engine may be below 0.
+    hashed_again = rows.traits.collects and class_type == HASHED
+    class_ = "CASE WHEN NOT class IS NULL THEN $hash END" if hashed_again else "class"
     # Suppressed records are one more class. Only here: no type of Spark's has all hashes of DuckDB's.
-    class_ = cast(exp.Coalesce(this=class_, expressions=[number(0)]), class_type)
-    others = (column(name) for name in names if name != "class")
-    return session.stage(ROWS, exp.select(alias(class_, "class"), *others).from_(from_rows)), records
+    query_ = f"SELECT CAST(coalesce({class_}, 0) AS {class_type}) AS class, $others FROM $rows"
+    others = [column(name) for name in names if name != "class"]
+    return session.stage(ROWS, sql(query_, hash=row_hash(column("class")), others=others, rows=from_rows)), records
 
 
 def _numbered(session: Session, plan: ReleasePlan, measured: Sequence[AttributePolicy]) -> tuple[str | None, ...]:
@@ -115,10 +113,10 @@ def _numbered(session: Session, plan: ReleasePlan, measured: Sequence[AttributeP
         codes = f"exposure_codes_{i}" if values <= MOST_CODED else None
         if codes is not None:
             distinct = render(exp.select(alias(value, "hashed")).distinct().from_(rows.copy()))
-            read_hashes = session.stage("exposure_hashes", distinct)
+            different = session.stage("exposure_hashes", distinct)
             session.stage(
                 codes,
-                f"SELECT hashed, (row_number() OVER (ORDER BY hashed) - 1)::{code_type(read_hashes)} AS code "
+                f"SELECT hashed, (row_number() OVER (ORDER BY hashed) - 1)::{code_type(different)} AS code "
                 "FROM exposure_hashes",
             )
             session.execute("DROP TABLE temp.main.exposure_hashes")

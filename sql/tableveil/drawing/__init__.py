@@ -1,6 +1,5 @@
 """The classes of a table whose rows are drawn, and the rows that chance left of them."""
 
-from tableveil.drawing.classes import ColumnValues, check_people, combinations, read_values
-from tableveil.drawing.rows import write_drawn
+from tableveil.drawing.classes import ColumnValues, check_people, combinations, read_values, write_drawn
 
 __all__ = ["ColumnValues", "check_people", "combinations", "read_values", "write_drawn"]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, is_finite, number, row_number, table, united
+from tableveil.backend import Session, alias, cast, column, expression, is_finite, sql, table, united
 from tableveil.counting.base import joined_code
 from tableveil.dictionary import Dictionary
 from tableveil.hierarchy import ValueKind
@@ -64,7 +64,7 @@ def stage_events(
         name = f"staged_rows_{i}"
         wanted = _released(event, source)
         person, place = _free([each.name for each in wanted], "person", "place")
-        query = _of_people(source, event)
+        query = of_people(source, event.person)
         anchor: exp.Expr = column("anchor", "people")
         if own and time is not None and time.anchor is not Anchor.COLUMN:
             anchor = column("anchor", "anchors")
@@ -84,7 +84,7 @@ def stage_events(
             Column(place, "INTEGER", ValueKind.INTEGER),
             *(Column(each.name, "INTEGER", ValueKind.INTEGER) if each.name in own else each for each in wanted),
         )
-        total = session.value(exp.select(exp.Count(this=exp.Star())).from_(source.table("source")))
+        total = session.value(sql("SELECT count(*) FROM $rows", rows=source.table("source")))
         of_rows = replace(source, columns=columns, staged=name)
         staged.append(StagedEvents(event, of_rows, person, place, rows, total - rows, own))
     return staged
@@ -94,9 +94,7 @@ def codes_of_people(
     session: Session, source: Source, key: str, dictionaries: Sequence[Dictionary]
 ) -> tuple[Ints, list[Ints]]:
     """The numbers of the people, and per dictionary the codes of their values, in any order."""
-    same = exp.EQ(this=column(key, "source"), expression=column("value", "people"))
-    people = exp.select().from_(source.table("source")).join(table(PEOPLE, alias="people"), on=same)
-    (numbers,), codes = _codes(session, people, dictionaries, column("p", "people"))
+    (numbers,), codes = _codes(session, of_people(source, key), dictionaries, column("p", "people"))
     return numbers, codes
 
 
@@ -121,8 +119,9 @@ def _codes(
     return [arrays[f"n{i}"] for i, _ in enumerate(numbers)], [arrays[f"c{j}"] for j, _ in enumerate(dictionaries)]
 
 
-def _of_people(source: Source, event: EventTable) -> exp.Select:
-    same = exp.EQ(this=column(event.person, "source"), expression=column("value", "people"))
+def of_people(source: Source, key: str) -> exp.Select:
+    """The rows of people who are known, without a select list yet."""
+    same = exp.EQ(this=column(key, "source"), expression=column("value", "people"))
     return exp.select().from_(source.table("source")).join(table(PEOPLE, alias="people"), on=same)
 
 
@@ -135,20 +134,16 @@ def _stage_anchors(
 ) -> None:
     """Per person the first day of all tables, or per person and day the day before it that has an event."""
     found = [
-        _of_people(source, event).select(alias(column("p", "people"), "p"), alias(_day(own[0]), "day"))
+        of_people(source, event.person).select(alias(column("p", "people"), "p"), alias(_day(own[0]), "day"))
         for event, source, own in zip(events, sources, days, strict=True)
         if own
     ]
     known = united(found).subquery("days")
-    if anchor is Anchor.FIRST_EVENT:
-        first = alias(exp.Min(this=column("day")), "anchor")
-        session.stage(_ANCHORS, exp.select(column("p"), first).from_(known).group_by(column("p")))
-        return
-    distinct = exp.select(column("p"), column("day")).distinct().from_(known)
-    order = exp.Order(expressions=[exp.Ordered(this=column("day"))])
-    before = exp.Window(this=exp.Lag(this=column("day")), partition_by=[column("p")], order=order)
-    named = distinct.where(column("day").is_(exp.null()).not_()).subquery("days")
-    session.stage(_ANCHORS, exp.select(column("p"), column("day"), alias(before, "anchor")).from_(named))
+    query = "SELECT p, min(day) AS anchor FROM $known GROUP BY p"
+    if anchor is Anchor.PREVIOUS_EVENT:
+        distinct = "SELECT DISTINCT p, day FROM $known WHERE NOT day IS NULL"
+        query = f"SELECT p, day, lag(day) OVER (PARTITION BY p ORDER BY day) AS anchor FROM ({distinct}) AS days"
+    session.stage(_ANCHORS, sql(query, known=known))
 
 
 def days_of(event: EventTable, source: Source) -> tuple[str, ...]:
@@ -160,7 +155,7 @@ def days_of(event: EventTable, source: Source) -> tuple[str, ...]:
 def _day(name: str) -> exp.Expr:
     """The day of a date; infinite ones are none."""
     day = cast(column(name, "source"), "DATE")
-    return exp.Case(ifs=[exp.If(this=is_finite(day.copy()), true=day)])
+    return expression("CASE WHEN $finite THEN $day END", finite=is_finite(day.copy()), day=day)
 
 
 def _since(name: str, anchor: exp.Expr) -> exp.Expr:
@@ -174,7 +169,7 @@ def _released(event: EventTable, source: Source) -> list[Column]:
 
 def _numbered() -> exp.Expr:
     """The number of a row, from 0."""
-    return cast(exp.Sub(this=row_number([]), expression=number(1)), "INTEGER")
+    return expression("CAST(row_number() OVER () - 1 AS INTEGER)")
 
 
 def _free(taken: Sequence[str], *names: str) -> list[str]:

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, left_join, number, row_number, sql, table, text, try_cast
+from tableveil.backend import Session, alias, column, expression, left_join, sql, table, text, try_cast
 from tableveil.errors import Fault, Warned, must_decide, shortened
 from tableveil.hierarchy import ValueKind
-from tableveil.related.staging import PEOPLE, StagedEvents
+from tableveil.related.staging import StagedEvents, of_people
 from tableveil.source import Column, Source
 from tableveil.source.spelling import spelling
 
@@ -63,20 +63,14 @@ def _read(value: exp.Expr, own: Column) -> exp.Expr:
 
 def _is_exact(value: exp.Expr, own: Column) -> exp.Expr:
     """Whether a text is a value of the column's type, and not rounded to one as 1.5 is to an integer."""
-    read = _read(value, own)
     wide = _WIDE.get(own.kind)
-    some = read.is_(exp.null()).not_()
-    if wide is None:
-        return some
-    same = exp.EQ(this=try_cast(read.copy(), wide), expression=try_cast(value.copy(), wide))
-    return exp.and_(some, exp.Coalesce(this=same, expressions=[exp.true()]))
+    same = f" AND coalesce(TRY_CAST($read AS {wide}) = TRY_CAST($value AS {wide}), TRUE)" if wide else ""
+    return expression(f"$read IS NOT NULL{same}", read=_read(value, own), value=value)
 
 
 def values_of_people(session: Session, source: Source, key: str, name: str, named: Sequence[str]) -> tuple[Ints, Ints]:
     """The numbers of the people, and those of their values, in any order; -1 is no value, or none of those named."""
-    same = exp.EQ(this=column(key, "source"), expression=column("value", "people"))
-    rows = exp.select().from_(source.table("source")).join(table(PEOPLE, alias="people"), on=same)
-    return _values(session, source, rows, name, named, column("p", "people"))
+    return _values(session, source, of_people(source, key), name, named, column("p", "people"))
 
 
 def values_of_events(session: Session, staged: StagedEvents, name: str, named: Sequence[str]) -> tuple[Ints, Ints]:
@@ -92,14 +86,11 @@ def _values(
     value = spelling(column(name, "source"), own)
     distinct = rows.select(alias(value, "value")).distinct().where(column(name, "source").is_(exp.null()).not_())
     if named:
-        each = [_read(text(one), own) for one in named]
-        distinct = (
-            exp.select("value").from_(distinct.subquery("each")).where(exp.In(this=column("value"), expressions=each))
-        )
-    code = cast(exp.Sub(this=row_number([]), expression=number(1)), "INTEGER")
-    session.collect(_VALUES, exp.select("value", alias(code, "code")).from_(distinct.subquery("found")))
+        read = [_read(text(one), own) for one in named]
+        distinct = sql("SELECT value FROM $each WHERE value IN ($read)", each=distinct.subquery("each"), read=read)
+    numbered = "SELECT value, CAST(row_number() OVER () - 1 AS INTEGER) AS code FROM $found"
+    session.collect(_VALUES, sql(numbered, found=distinct.subquery("found")))
     same = exp.EQ(this=value.copy(), expression=column("value", "known"))
     joined = left_join(rows.copy(), table(_VALUES, alias="known"), same)
-    found = exp.Coalesce(this=column("code", "known"), expressions=[number(-1)])
-    arrays = session.arrays(joined.select(alias(of, "n"), alias(found, "code")))
+    arrays = session.arrays(joined.select(alias(of, "n"), expression("coalesce(known.code, -1) AS code")))
     return arrays["n"], arrays["code"]

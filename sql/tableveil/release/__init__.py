@@ -3,8 +3,4 @@
 from tableveil.release.by_combination import check_one_meaning, mixed_levels
 from tableveil.release.plan import ReleasePlan
 
-__all__ = [
-    "ReleasePlan",
-    "check_one_meaning",
-    "mixed_levels",
-]
+__all__ = ["ReleasePlan", "check_one_meaning", "mixed_levels"]

@@ -14,11 +14,10 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from tableveil.backend import Session, WarehouseSession, catalog, identifier, render, table, text
+from tableveil.backend import Session, WarehouseSession, catalog, create_from, identifier, render, table, text
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import JobPart, NullHandling, ReleaseKind, ReleaseTarget, Role, SuppressedRecords
 from tableveil.release.columns import AggregateColumn, LabelledColumn, ReleasedColumn
-from tableveil.release.estimated_words import estimated_comments, estimated_words
 from tableveil.release.estimates import EstimatedColumn
 from tableveil.release.label_columns import CLASS_ID, LabelColumns
 from tableveil.release.plan import ReleasePlan
@@ -32,6 +31,8 @@ _UNITS = {
     ValueKind.DATE: "days",
     ValueKind.TIMESTAMP: "timestamps in UTC",
 }
+_SECONDS_PER_DAY = 86_400
+_WIDTHS = {ValueKind.DATE: "days", ValueKind.TIMESTAMP: "days"}
 _INCLUDED = (ValueKind.INTEGER, ValueKind.DATE)
 """Bounds of these are values themselves."""
 
@@ -72,7 +73,7 @@ def write_columns(
         told = [of.get(meaning.column_name) for meaning in meanings]
         data["estimated_share"] = pa.array([column and column.share for column in told], pa.float64())
         data["typical_width"] = pa.array([column and column.width for column in told], pa.float64())
-    return _write(session, {"position": pa.array(range(1, len(rows) + 1), pa.int32()), **data}, target)
+    return create_from(session, target, pa.table({"position": pa.array(range(1, len(rows) + 1), pa.int32()), **data}))
 
 
 def write_about(
@@ -104,14 +105,7 @@ def write_about(
         ("cite", cite),
     ]
     data = {name: pa.array([fact[i] for fact in facts], pa.string()) for i, name in enumerate(("fact", "value"))}
-    return _write(session, data, target)
-
-
-def _write(session: WarehouseSession, data: dict[str, pa.Array], target: exp.Table) -> int:
-    written = pa.table(data)
-    with session.embedded.relation("written", written):
-        session.create(target, exp.select("*").from_(table("written")))
-    return int(written.num_rows)
+    return create_from(session, target, pa.table(data))
 
 
 # --- comments -------------------------------------------------------------------------------------------------------
@@ -123,7 +117,7 @@ def comment(
     """Comments on the written tables and on the columns of the rows."""
     place, database = plan.policy.release, plan.source.reference.catalog
     explained = f"{known_as.columns_name}, {known_as.labels_name} and {known_as.about_name} explain them"
-    read_comments = {
+    of_tables = {
         place.name: f"Anonymized records; {explained}.",
         place.classes_name: f"The classes of {known_as.name}: records with equal labels, with their sizes and risks.",
         place.risk_name: f"Re-identification risks of {known_as.name}.",
@@ -133,9 +127,9 @@ def comment(
         place.about_name: f"Facts about {known_as.name}: its privacy models, and how to cite it.",
     }
     if estimated:
-        read_comments |= estimated_comments(place, known_as)
+        of_tables |= _estimated_comments(place, known_as)
     comments = []
-    for name, words in read_comments.items():
+    for name, words in of_tables.items():
         kind = "VIEW" if place.kind is ReleaseKind.VIEW and name == place.name else "TABLE"
         comments.append(_comment(kind, table(name, place.schema, database), words))
     comments += _column_comments(plan.of_rows, table(place.name, place.schema, database))
@@ -144,7 +138,7 @@ def comment(
         comments += [
             _comment("COLUMN", _column(of_table, column.name), words)
             for column in estimated
-            if (words := estimated_words(column))
+            if (words := _estimated_words(column))
         ]
     session.execute("; ".join(comments))
 
@@ -187,6 +181,31 @@ def _column(of: exp.Table, name: str) -> exp.Expr:
 
 def _comment(kind: str, of: exp.Expr, words: str) -> str:
     return f"COMMENT ON {kind} {render(of)} IS {render(text(words))}"
+
+
+def _estimated_comments(place: ReleaseTarget, known_as: ReleaseTarget) -> dict[str, str]:
+    """The comments on the estimated tables, by their names in that place."""
+    words = (
+        f"Estimates: each value is one that its label in {known_as.name} allows, drawn by assumption. "
+        "Rows are not people: never look one up, never join on these values. "
+        "Totals by label are exact, and assumed inside of labels."
+    )
+    other = f"{known_as.estimated_name} under another assumption: how far they differ says how far a result may be off."
+    return {place.estimated_name: words, **dict.fromkeys(place.spread_names, other)}
+
+
+def _estimated_words(column: EstimatedColumn) -> str:
+    """The comment on a column; none on one that is as in the release."""
+    if not column.estimates:
+        return "The label, as in the release." if column.labels else ""
+    if not column.share:
+        return "No row is estimated: every label stands for one value."
+    share = f"{column.share:.0%}" if column.share >= 0.01 else "under 1%"
+    within = ""
+    if column.width is not None:
+        width = column.width / _SECONDS_PER_DAY if column.kind is ValueKind.TIMESTAMP else column.width
+        within = f", half of them within {width:,.4g}{f' {_WIDTHS[column.kind]}' if column.kind in _WIDTHS else ''}"
+    return f"{share.replace('%', ' %')} of the rows are estimated{within}."
 
 
 # --- meanings of columns --------------------------------------------------------------------------------------------

@@ -12,16 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import (
-    Session,
-    WarehouseSession,
-    alias,
-    column,
-    conjunction,
-    number,
-    row_hash,
-    table,
-)
+from tableveil.backend import Session, WarehouseSession, alias, column, conjunction, expression, number, row_hash, table
 from tableveil.dictionary import Dictionary, value_texts
 from tableveil.dictionary.meanings import ambiguous_levels
 from tableveil.errors import Fault, InvalidError, Warned, note, shortened, sole
@@ -40,13 +31,7 @@ from tableveil.release.joined import (
     positions_of,
     released,
 )
-from tableveil.release.plan import (
-    Aggregated,
-    CodedRows,
-    Codes,
-    LabelledClasses,
-    ReleasePlan,
-)
+from tableveil.release.plan import Aggregated, CodedRows, Codes, LabelledClasses, ReleasePlan
 from tableveil.verification.written import OWN_LEVELS
 
 
@@ -120,9 +105,7 @@ class ByCombination:
         """The levels of the released combinations."""
         columns = {f"c{j}": pa.array(codes[self.kept]) for j, codes in enumerate(self.combinations.codes)}
         columns |= {f"l{j}": pa.array(self.levels(j)[self.kept]) for j in range(len(columns))}
-        with session.embedded.relation("staged", pa.table(columns)):
-            query = exp.select("*").from_(table("staged"))
-            session.embedded.stage(OWN_LEVELS, query)
+        session.embedded.keep(OWN_LEVELS, pa.table(columns))
         session.lend(OWN_LEVELS)
 
     def rows(self, session: WarehouseSession, plan: ReleasePlan) -> exp.Select:
@@ -142,8 +125,8 @@ class ByCombination:
         query = _with_own_levels(*joined_rows(plan, with_groups=True), "LEFT")
         kept = released(plan, _LEVEL)
         labels = [exp.Ordered(this=_released(plan, each)) for each in plan.generalized()]
-        number = exp.Window(this=exp.DenseRank(), partition_by=[kept], order=exp.Order(expressions=labels))
-        return query, exp.Case(ifs=[exp.If(this=kept.copy(), true=number)])
+        number_ = "CASE WHEN $kept THEN dense_rank() OVER (PARTITION BY $kept ORDER BY $labels) END"
+        return query, expression(number_, kept=kept, labels=labels)
 
     def coded(self, session: WarehouseSession, plan: ReleasePlan) -> CodedRows:
         """Classes are hashes of their labels' levels and groups."""

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import WarehouseSession, alias, column, table
+from tableveil.backend import WarehouseSession, alias, column
 from tableveil.classes import KeyLayout
 from tableveil.lattice import Transformation
 from tableveil.release.joined import (
@@ -23,13 +23,7 @@ from tableveil.release.joined import (
     positions_of,
     released,
 )
-from tableveil.release.plan import (
-    Aggregated,
-    CodedRows,
-    Codes,
-    LabelledClasses,
-    ReleasePlan,
-)
+from tableveil.release.plan import Aggregated, CodedRows, Codes, LabelledClasses, ReleasePlan
 
 SUPPRESSED = "suppressed_classes"
 
@@ -59,9 +53,7 @@ class ByValue:
 
     def stage(self, session: WarehouseSession, plan: ReleasePlan) -> None:
         """The keys of the suppressed classes."""
-        with session.embedded.relation("suppressed_keys", pa.table(keys_of(plan, ~plan.kept))):
-            query = exp.select("*").from_(table("suppressed_keys"))
-            session.embedded.stage(SUPPRESSED, query)
+        session.embedded.keep(SUPPRESSED, pa.table(keys_of(plan, ~plan.kept)))
         session.lend(SUPPRESSED)
 
     def rows(self, session: WarehouseSession, plan: ReleasePlan) -> exp.Select:
@@ -78,8 +70,7 @@ class ByValue:
     def numbered(self, session: WarehouseSession, plan: ReleasePlan) -> tuple[exp.Select, exp.Expr] | None:
         """Classes of joint ones may share their labels, and then their number."""
         numbers = pa.array(_numbers(plan)[plan.kept], pa.int32())
-        with session.embedded.relation("numbered_keys", pa.table({**keys_of(plan, plan.kept), "class": numbers})):
-            session.embedded.stage(_CLASSES, "SELECT * FROM numbered_keys")
+        session.embedded.keep(_CLASSES, pa.table({**keys_of(plan, plan.kept), "class": numbers}))
         session.lend(_CLASSES)
         query, groups = joined_rows(plan, with_groups=True)
         class_number = column("class", _CLASSES)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from functools import reduce
 
 import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, text
+from tableveil.backend import Session, cast, column, sql, text
 
 ROWS_PER_BATCH = 65_536
 
@@ -29,19 +30,18 @@ def row_digests(names: Sequence[str], rows: exp.Expr) -> exp.Select:
     """A query for the digests of rows, in order."""
     texts = [cast(column(name), "VARCHAR") for name in names]
     parts = [exp.Coalesce(this=_measured(part), expressions=[text("-")]) for part in texts]
-    digest = exp.SHA2(this=_joined(parts), length=exp.Literal.number(256))
-    return exp.select(alias(digest, "digest")).from_(rows, copy=False).order_by(column("digest"), copy=False)
+    return sql("SELECT sha256($parts) AS digest FROM $rows ORDER BY digest", parts=_joined(parts), rows=rows)
 
 
 def combined(names: Sequence[str], digests: Iterable[pa.RecordBatch]) -> str:
     """The checksum of rows with these columns and digests."""
     digest = hashlib.sha256("".join(f"{len(name)}:{name}" for name in names).encode())
     for batch in digests:
-        (found_digests,) = batch.columns
-        _, offsets, data = found_digests.buffers()
-        if len(found_digests):
+        (hashes,) = batch.columns
+        _, offsets, data = hashes.buffers()
+        if len(hashes):
             # A slice of a column keeps the buffers of the whole.
-            ends = np.frombuffer(offsets, np.int32)[found_digests.offset :][: len(found_digests) + 1]
+            ends = np.frombuffer(offsets, np.int32)[hashes.offset :][: len(hashes) + 1]
             digest.update(memoryview(data)[int(ends[0]) : int(ends[-1])])
     return digest.hexdigest()
 
@@ -51,7 +51,4 @@ def _measured(value: exp.Expr) -> exp.Expr:
 
 
 def _joined(parts: Sequence[exp.Expr]) -> exp.Expr:
-    joined, *others = parts
-    for part in others:
-        joined = exp.DPipe(this=joined, expression=part, safe=True)
-    return joined
+    return reduce(lambda joined, part: exp.DPipe(this=joined, expression=part, safe=True), parts)

@@ -13,8 +13,9 @@ from tableveil.backend import (
     conjunction,
     drop,
     expression,
-    identifier,
+    left_join,
     row_number,
+    sql,
     table,
 )
 from tableveil.release.label_columns import CLASS_ID
@@ -48,12 +49,12 @@ def _joined_to_class_ids(session: WarehouseSession, plan: ReleasePlan, rows: exp
     session.embedded.execute(drop("TABLE", table(NUMBERED), if_exists=True))
     session.embedded.stage(NUMBERED, numbered)
     session.lend(NUMBERED)
-    same: list[exp.Expr] = [
-        exp.NullSafeEQ(this=column(name, "unnumbered"), expression=column(f"q{i}", NUMBERED))
-        for i, name in enumerate(names)
-    ]
+    equal = f"$name IS NOT DISTINCT FROM {NUMBERED}."
+    same = [expression(f"{equal}q{i}", name=column(name, "unnumbered")) for i, name in enumerate(names)]
     if plan.marker:
         same.append(exp.Not(this=column(plan.marker, "unnumbered")))
-    query = exp.select(exp.Column(this=exp.Star(), table=identifier("unnumbered")))
-    query = query.select(alias(cast(column("number", NUMBERED), "BIGINT"), CLASS_ID))
-    return query.from_(rows.subquery("unnumbered")).join(table(NUMBERED), on=conjunction(same), join_type="LEFT")
+    query = sql(
+        f"SELECT unnumbered.*, CAST({NUMBERED}.number AS BIGINT) AS {CLASS_ID} FROM $rows",
+        rows=rows.subquery("unnumbered"),
+    )
+    return left_join(query, table(NUMBERED), conjunction(same))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from tableveil.backend import WarehouseSession, alias, cast, collected, column, number
+from tableveil.backend import WarehouseSession, alias, cast, collected, column, number, sql
 from tableveil.classes import WITHOUT_ROW
 from tableveil.policy import SuppressedRecords
 from tableveil.release.plan import ReleasePlan
@@ -19,10 +19,10 @@ def people_with_classes(session: WarehouseSession, plan: ReleasePlan, person: st
     of labels alone.
     """
     if plan.repeating and not plan.policy.record_column:
-        whose, nothing = alias(column(person, "source"), "person"), alias(cast(exp.null(), "INTEGER"), "class")
         # An erasure finds those of whom all records were set aside, too.
-        people = exp.select(whose, nothing).distinct().from_(plan.source.with_all().table("source"))
-        return collected(session, "people_with_classes", people)
+        people = "SELECT DISTINCT $person AS person, CAST(NULL AS INTEGER) AS class FROM $rows"
+        query = sql(people, person=column(person, "source"), rows=plan.source.with_all().table("source"))
+        return collected(session, "people_with_classes", query)
     numbered = plan.recoding.numbered(session, plan)
     if numbered is None:
         records = exp.select().from_(plan.source.with_all().table("source"))

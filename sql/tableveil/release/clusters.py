@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, WarehouseSession, alias, column, conjunction, number, row_hash, table
+from tableveil.backend import Session, WarehouseSession, alias, column, expression, row_hash, sql, table
 from tableveil.counting.base import joined_value
 from tableveil.dictionary import AggregatedDictionary, PeopleDictionary, SensitiveDictionary
 from tableveil.lattice import Transformation
@@ -82,10 +82,7 @@ class Clusters:
     def coded(self, session: WarehouseSession, plan: ReleasePlan) -> CodedRows:
         """Members alone."""
         query, unchanged = self._rows(session, plan)
-        own = {
-            aggregated_column.column.name: column(f"c{i}", "rows")
-            for i, aggregated_column in enumerate(plan.aggregated_columns)
-        }
+        own = {of.column.name: column(f"c{i}", "rows") for i, of in enumerate(plan.aggregated_columns)}
         last = len(own) + len(self.members.by) - 1
         person = column(f"c{last}", "rows") if plan.people is not None else None
         return CodedRows(query, row_hash(column("class", MEMBERS)), own, person, hashed=True, values=unchanged)
@@ -105,9 +102,9 @@ class Clusters:
 def alike(session: Session, plan: ReleasePlan) -> NDArray[np.intp]:
     """Per cluster of a plan the number, from 0, of the class that it forms with all whose released values are equal."""
     _stage_aggregates(session, plan)
-    columns = [exp.Ordered(this=column(f"a{j}")) for j, _ in enumerate(plan.aggregated_columns)]
-    same = exp.Window(this=exp.DenseRank(), order=exp.Order(expressions=columns))
-    arrays = session.arrays(exp.select(alias(same, "place")).from_(table(AGGREGATES)).order_by(column("class")))
+    columns = ", ".join(f"a{j}" for j, _ in enumerate(plan.aggregated_columns))
+    place = f"dense_rank() OVER (ORDER BY {columns}) AS place"
+    arrays = session.arrays(sql(f"SELECT {place} FROM {AGGREGATES} ORDER BY class"))
     session.forget(AGGREGATES)
     return arrays["place"].astype(np.intp) - 1
 
@@ -138,8 +135,7 @@ def clusters_of(members: Members, codes: Sequence[Codes]) -> NDArray[np.intp]:
 
 
 def _stage_aggregates(session: Session, plan: ReleasePlan) -> None:
-    keys = {"class": pa.array(np.flatnonzero(plan.kept))}
-    stage_aggregates(session, plan, keys)
+    stage_aggregates(session, plan, {"class": pa.array(np.flatnonzero(plan.kept))})
 
 
 def _stage_members(session: Session, members: Members) -> None:
@@ -154,21 +150,13 @@ def _stage_members(session: Session, members: Members) -> None:
     before = (last - counts)[new]
     last -= np.repeat(before, np.diff(np.append(np.flatnonzero(new), len(order))))
     columns = {f"c{i}": pa.array(of) for i, of in enumerate(sorted_codes)}
-    columns |= {
-        "first": pa.array(last - counts + 1),
-        "last": pa.array(last),
-        "class": pa.array(members.classes[order]),
-    }
-    with session.relation("staged", pa.table(columns)):
-        query = exp.select("*").from_(table("staged"))
-        session.stage(MEMBERS, query)
+    columns |= {"first": pa.array(last - counts + 1), "last": pa.array(last), "class": pa.array(members.classes[order])}
+    session.keep(MEMBERS, pa.table(columns))
 
 
 def _split(session: Session) -> bool:
     """Whether any records with equal codes are in different classes."""
-    is_later = exp.GT(this=column("first"), expression=number(1))
-    is_divided: bool = session.value(exp.select(exp.Exists(this=exp.select("1").from_(table(MEMBERS)).where(is_later))))
-    return is_divided
+    return bool(session.value(sql(f"SELECT EXISTS(SELECT 1 FROM {MEMBERS} WHERE first > 1)")))
 
 
 def _member_rows(plan: ReleasePlan, members: Members, released: Sequence[exp.Expr], numbered: bool) -> exp.Select:
@@ -183,25 +171,19 @@ def _member_rows(plan: ReleasePlan, members: Members, released: Sequence[exp.Exp
         query, code = joined_value(query, dictionary, "source", f"d{i}")
         codes.append(alias(code, f"c{i}"))
     own = [alias(value, f"v{i}") for i, value in enumerate(released)]
-    rows = query.select(*codes, *own)
-    same: list[exp.Expr] = [
-        exp.EQ(this=column(f"c{i}", "rows"), expression=column(f"c{i}", MEMBERS)) for i in range(len(codes))
-    ]
+    rows, names = query.select(*codes, *own), [f"c{i}" for i, _ in enumerate(codes)]
+    same = [f"rows.{name} = {MEMBERS}.{name}" for name in names]
     if numbered:
-        place = exp.Window(
-            this=exp.RowNumber(),
-            partition_by=[column(f"c{i}") for i in range(len(codes))],
-            order=exp.Order(expressions=[exp.Ordered(this=column(f"v{i}")) for i in range(len(own))]) if own else None,
-        )
-        rows = exp.select("*", alias(place, "place")).from_(rows.subquery("unnumbered"))
-        same.append(exp.GTE(this=column("place", "rows"), expression=column("first", MEMBERS)))
-    of_class = exp.EQ(this=column("class", MEMBERS), expression=column("class", AGGREGATES))
+        order = f"ORDER BY {', '.join(f'v{i}' for i, _ in enumerate(own))}" if own else ""
+        place = f"row_number() OVER (PARTITION BY {', '.join(names)} {order}) AS place"
+        rows = sql(f"SELECT *, {place} FROM $rows", rows=rows.subquery("unnumbered"))
+        same.append(f"rows.place >= {MEMBERS}.first")
     # Records are equal in many clusters, of which only the last that begins by then is compared.
     joined = exp.select().from_(rows.subquery("rows"))
-    joined = joined.join(table(MEMBERS), on=conjunction(same), join_type="ASOF" if numbered else "")
+    joined = joined.join(table(MEMBERS), on=expression(" AND ".join(same)), join_type="ASOF" if numbered else "")
     if numbered:
-        joined = joined.where(exp.LTE(this=column("place", "rows"), expression=column("last", MEMBERS)))
-    return joined.join(table(AGGREGATES), on=of_class)
+        joined = joined.where(expression(f"rows.place <= {MEMBERS}.last"))
+    return joined.join(table(AGGREGATES), on=expression(f"{MEMBERS}.class = {AGGREGATES}.class"))
 
 
 def _joined(

@@ -44,12 +44,11 @@ def stage_labels(
         for level, name in enumerate(names, start=1)
     }
     labelled = f"{dictionary.table_name}_labels"
+    query = sql(
+        "SELECT held.value, $labels FROM $dictionary AS held JOIN labelled ON held.code = labelled.code",
+        labels=[column(name, "labelled") for name in names],
+        dictionary=table(dictionary.table_name),
+    )
     with session.relation("labelled", pa.table({"code": pa.array(levels.groups[0]), **labels})):
-        same = exp.EQ(this=column("code", "held"), expression=column("code", "labelled"))
-        query = (
-            exp.select(column("value", "held"), *(column(name, "labelled") for name in names))
-            .from_(table(dictionary.table_name, alias="held"))
-            .join(table("labelled"), on=same)
-        )
         session.stage(labelled, query)
     return labelled, ("value", *names)

@@ -115,10 +115,7 @@ def estimated_numbers(column: Column, bounds: ValueKind, labels: Sequence[Releas
     step = int(column.kind in (ValueKind.INTEGER, ValueKind.DATE))
     low, high = (
         np.array([_point(end, infinite, unit) for end in ends], np.float64)
-        for ends, infinite in (
-            ([of.low for of in labels], -np.inf),
-            ([of.high for of in labels], np.inf),
-        )
+        for ends, infinite in (([of.low for of in labels], -np.inf), ([of.high for of in labels], np.inf))
     )
     if bounds in (ValueKind.INTEGER, ValueKind.DATE):
         # The greatest is a value itself, or the day of some.

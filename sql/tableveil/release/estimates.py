@@ -27,15 +27,17 @@ from tableveil.backend import (
     conjunction,
     create_table,
     drop,
+    expression,
     left_join,
     number,
     render,
     row_number,
+    sql,
     table,
     text,
 )
 from tableveil.dictionary import Dictionary
-from tableveil.estimates import ASSUMPTIONS, MOST_FITTED, Assumption, Estimator, Levels, NumberLine, Rows, TextLabels
+from tableveil.estimates import ASSUMPTIONS, MOST_FITTED, Assumption, Estimator, Levels, Rows, TextLabels
 from tableveil.hierarchy import ValueKind
 from tableveil.release.columns import ReleasedColumn
 from tableveil.release.estimated_numbers import EstimatedNumbers, ReleasedBounds, estimated_numbers
@@ -149,13 +151,10 @@ class EstimatedTables:
                 columns.append(_Plain(released))
                 continue
             own = tuple(labels[of.name])
-            numbers, texts = None, None
-            if of.name in self._kept:
-                columns.append(_Labelled(of, own, None, None))
-                continue
-            if of.bounds is not None and of.of.kind in _NUMBERS:
+            numbers, texts, is_drawn = None, None, of.name not in self._kept
+            if is_drawn and of.bounds is not None and of.of.kind in _NUMBERS:
                 numbers = estimated_numbers(of.of, of.bounds, own)
-            if numbers is None and of.of.kind is ValueKind.TEXT and of.name in dictionaries:
+            if is_drawn and numbers is None and of.of.kind is ValueKind.TEXT and of.name in dictionaries:
                 texts = self._text_labels(dictionaries[of.name], own)
             columns.append(_Labelled(of, own, numbers, texts))
         return columns
@@ -177,11 +176,11 @@ class EstimatedTables:
 
     def _released_labels(self) -> dict[str, list[ReleasedBounds]]:
         """The labels of each column in the public table of labels, by their ranks."""
-        names = ("label", "records", "number_from", "number_to", "time_from", "time_to", "to_included")
-        query = exp.select(column("column_name"), *map(column, names)).from_(self._labels)
-        query = query.where(exp.Not(this=column("label").is_(exp.null()))).order_by(column("rank"))
+        columns = "column_name, label, records, number_from, number_to, time_from, time_to, to_included"
+        query = f"SELECT {columns} FROM $labels WHERE NOT label IS NULL ORDER BY rank"
         labels = defaultdict[str, list[ReleasedBounds]](list)
-        for name, label, records, low, high, first, last, included in self._session.rows(query):
+        rows = self._session.rows(sql(query, labels=self._labels))
+        for name, label, records, low, high, first, last, included in rows:
             ends = (first if low is None else low), (last if high is None else high)
             labels[name].append(ReleasedBounds(label, records, *ends, included))
         return labels
@@ -212,7 +211,10 @@ class EstimatedTables:
         size = self._plan.kept_records
         sampled = self._read(self._sample(size))
         common = self._common(sampled)
-        fitted, lines, texts = self._coded(sampled, common), self._lines, self._texts
+        labelled = [(j, of) for j, of in enumerate(self._columns) if isinstance(of, _Labelled)]
+        lines = {j: of.numbers.line for j, of in labelled if of.numbers is not None}
+        texts = {j: of.texts for j, of in labelled if of.texts is not None}
+        fitted = self._coded(sampled, common)
         drawn = bool(lines or texts)
         estimators = [Estimator(lines, texts, fitted, of, SEED) if drawn else None for of in assumptions]
         for first in range(0, max(size, 1), AT_ONCE):
@@ -222,16 +224,6 @@ class EstimatedTables:
                 found = estimator.estimate(rows) if estimator is not None else {}
                 self._append(target, first, self._written(block, found))
         self._session.execute(drop("TABLE", table(_CLASSES)))
-
-    @cached_property
-    def _lines(self) -> dict[int, NumberLine]:
-        labelled = enumerate(self._columns)
-        return {j: of.numbers.line for j, of in labelled if isinstance(of, _Labelled) and of.numbers is not None}
-
-    @cached_property
-    def _texts(self) -> dict[int, TextLabels]:
-        labelled = enumerate(self._columns)
-        return {j: of.texts for j, of in labelled if isinstance(of, _Labelled) and of.texts is not None}
 
     @cached_property
     def _keys(self) -> list[tuple[str, LabelColumns | None]]:
@@ -247,10 +239,8 @@ class EstimatedTables:
                 query = query.select(alias(column(name, "c"), f"k{i}"))
                 continue
             labels = exp.alias_(self._labels.copy(), f"l{i}", table=True)
-            of_column = exp.EQ(this=column("column_name", f"l{i}"), expression=text(name))
-            same = exp.EQ(this=column("label", f"l{i}"), expression=column(name, "c"))
-            query = left_join(query, labels, conjunction([of_column, same]))
-            query = query.select(alias(column("rank", f"l{i}"), f"k{i}"))
+            same = expression(f"l{i}.column_name = $of AND l{i}.label = $label", of=text(name), label=column(name, "c"))
+            query = left_join(query, labels, same).select(expression(f"l{i}.rank AS k{i}"))
         self._session.stage(_CLASSES, query)
 
     @cached_property
@@ -272,14 +262,8 @@ class EstimatedTables:
         """Rows of the release at even distances, which are picked without looking at them."""
         if size <= MOST_FITTED:
             return self._block(0)
-
-        def picked(place: exp.Expr) -> exp.Expr:
-            return exp.IntDiv(this=exp.Mul(this=place, expression=number(MOST_FITTED)), expression=number(size))
-
-        place = column(self._place)
-        before = exp.Paren(this=exp.Sub(this=place.copy(), expression=number(1)))
-        some = exp.GT(this=picked(place), expression=picked(before))
-        return exp.select("*").from_(self._placed.subquery("placed")).where(some)
+        some = f"SELECT * FROM $placed WHERE $place * {MOST_FITTED} // $size > ($place - 1) * {MOST_FITTED} // $size"
+        return sql(some, placed=self._placed.subquery("placed"), place=column(self._place), size=number(size))
 
     def _read(self, rows: exp.Select) -> pa.Table:
         """Rows in the order of the release: `c0`, … are the columns, labels by their ranks, and `id` the class."""
@@ -295,11 +279,11 @@ class EstimatedTables:
         ]
         query = exp.select(*shown, alias(column("id", _CLASSES), "id"), alias(column(self._place, "r"), "place"))
         query = left_join(query.from_(rows.subquery("r")), table(_CLASSES), conjunction(same) if same else exp.true())
-        read_rows = self._session.batches(query, AT_ONCE).read_all().combine_chunks()
-        order = np.argsort(read_rows.column("place").to_numpy(), kind="stable")
+        block = self._session.batches(query, AT_ONCE).read_all().combine_chunks()
+        order = np.argsort(block.column("place").to_numpy(), kind="stable")
         if (order[1:] > order[:-1]).all():
-            return read_rows
-        return read_rows.take(pa.array(order))
+            return block
+        return block.take(pa.array(order))
 
     def _common(self, sampled: pa.Table) -> dict[int, pa.Array]:
         """The values that are told apart of columns that are neither labels nor numbers."""

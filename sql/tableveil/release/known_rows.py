@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, cast, column, render, table
+from tableveil.backend import Session, cast, column, create_from, render, table
 from tableveil.dictionary import value_texts
 
 if TYPE_CHECKING:
@@ -50,9 +50,7 @@ def write_known_rows(session: Session, plan: ReleasePlan, related: RelatedReleas
         table_rows.append((known, int((rows >= known).sum()), below, alone, len(sample)))
     names = ("known_rows", "people", "below_k", "alone", "sample")
     data = pa.table({name: pa.array([row[i] for row in table_rows], pa.int64()) for i, name in enumerate(names)})
-    with session.relation("curve", data):
-        session.create(target, exp.select("*").from_(table("curve")))
-    return len(table_rows)
+    return create_from(session, target, data)
 
 
 def _known(
@@ -61,8 +59,7 @@ def _known(
     """The labels of the known rows of each of these people, in their order."""
     sample = pa.table({"p": pa.array(wanted, pa.int32()), "key": related.uuids(wanted)})
     known = dict[int, list[int]]()
-    with session.relation("drawn_sample", sample):
-        session.stage(_SAMPLE, "SELECT * FROM drawn_sample")
+    session.keep(_SAMPLE, sample)
     queries = []
     target, key = plan.policy.release, render(column(related.key, "r"))
     for i, events in enumerate(related.events):

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from tableveil.backend import WarehouseSession, alias, cast, collected, column, drop, left_join, number, table, united
+from tableveil.backend import WarehouseSession, alias, cast, collected, column, drop, left_join, sql, table, united
 from tableveil.hierarchy import Bounds, Point, ValueKind, in_order, listed_labels, read_bounds
 from tableveil.hierarchy.rules import Intervals
 from tableveil.release.label_columns import LabelColumns
@@ -33,7 +33,6 @@ STAGED = "label_staging"
 """The temporary table of all released labels, with the position of their column among those of labels."""
 
 _ARROW = {"BIGINT": pa.int64(), "DOUBLE": pa.float64(), "DATE": pa.date32(), "TIMESTAMP": pa.timestamp("us")}
-_NUMBERS, _TIMES = ("BIGINT", "DOUBLE"), ("DATE", "TIMESTAMP")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ def stage_labels(session: WarehouseSession, plan: ReleasePlan, rows: str) -> Non
         records = cast(exp.Sum(this=column("n")), "BIGINT")
     counted: list[list[tuple[str | None, int]]] = [[] for _ in plan.label_columns]
     queries = [
-        kept.select(number(j), column(c.name), records.copy()).group_by(column(c.name))
+        kept.select(exp.convert(j), column(c.name), records.copy()).group_by(column(c.name))
         for j, c in enumerate(plan.label_columns)
     ]
     for j, label, count in counting.rows(united(queries)):
@@ -81,11 +80,9 @@ def stage_counted_labels(
 
     Returns the labels of each column by their places, NULL last.
     """
-    released = [
-        _released(columns, source_column) for columns, source_column in zip(plan.label_columns, counted, strict=True)
-    ]
-    pairs = list(zip(plan.label_columns, released, strict=True))
-    at = [(j, columns, label) for j, (columns, labels) in enumerate(pairs) for label in labels]
+    released = [_released(*of_column) for of_column in zip(plan.label_columns, counted, strict=True)]
+    of_columns = enumerate(zip(plan.label_columns, released, strict=True))
+    at = [(j, columns, label) for j, (columns, labels) in of_columns for label in labels]
     bounds = {
         f"{end}_{type_.lower()}": pa.array(
             [getattr(label, end) if columns.bounds_type == type_ else None for _, columns, label in at], arrow
@@ -102,8 +99,7 @@ def stage_counted_labels(
         **bounds,
         "high_included": pa.array([label.high_included for *_, label in at], pa.bool_()),
     }
-    with session.embedded.relation("staged", pa.table(staged)):
-        session.embedded.stage(STAGED, exp.select("*").from_(table("staged")))
+    session.embedded.keep(STAGED, pa.table(staged))
     session.lend(STAGED)
     return released
 
@@ -111,7 +107,7 @@ def stage_counted_labels(
 def labels_at(plan: ReleasePlan, j: int, name: str) -> exp.Subquery:
     """The released labels of a column under an alias: `label`, `place`, and `low` and `high` if it has bounds."""
     columns = plan.label_columns[j]
-    query = exp.select("label", "place").from_(table(STAGED)).where(exp.EQ(this=column("at"), expression=number(j)))
+    query = exp.select("label", "place").from_(table(STAGED)).where(column("at").eq(j))
     if columns.bounds is not None:
         type_ = columns.bounds_type.lower()
         query = query.select(*(alias(column(f"{end}_{type_}"), end) for end in ("low", "high")))
@@ -140,24 +136,17 @@ def write_labels(session: WarehouseSession, plan: ReleasePlan, target: exp.Table
     """
     if not plan.label_columns:
         stage_counted_labels(session, plan, [])
-
-    def bound(end: str, types: Sequence[str], type_: str) -> exp.Expr:
-        first, second = (cast(column(f"{end}_{one.lower()}"), type_) for one in types)
-        return exp.Coalesce(this=first, expressions=[second])
-
-    shown = {
-        "rank": column("place"),
-        "number_from": bound("low", _NUMBERS, "DOUBLE"),
-        "number_to": bound("high", _NUMBERS, "DOUBLE"),
-        "time_from": bound("low", _TIMES, "TIMESTAMP"),
-        "time_to": bound("high", _TIMES, "TIMESTAMP"),
-        "to_included": column("high_included"),
-    }
-    query = exp.select(*(alias(shown.get(name, column(name)), name) for name, _ in COLUMNS)).from_(table(STAGED))
+    query = sql(
+        "SELECT column_name AS column_name, label AS label, place AS rank, records AS records, "
+        "coalesce(CAST(low_bigint AS DOUBLE), CAST(low_double AS DOUBLE)) AS number_from, "
+        "coalesce(CAST(high_bigint AS DOUBLE), CAST(high_double AS DOUBLE)) AS number_to, "
+        "coalesce(CAST(low_date AS TIMESTAMP), CAST(low_timestamp AS TIMESTAMP)) AS time_from, "
+        "coalesce(CAST(high_date AS TIMESTAMP), CAST(high_timestamp AS TIMESTAMP)) AS time_to, "
+        f"high_included AS to_included FROM {STAGED}"
+    )
     session.create(target, query.order_by("at", exp.Ordered(this=column("place"), nulls_first=False)))
     embedded = session.embedded
-    written = exp.select(column("column_name"), exp.Count(this=exp.Star())).from_(table(STAGED))
-    counted = dict(embedded.rows(written.group_by(column("column_name"))))
+    counted = dict(embedded.rows(sql(f"SELECT column_name, count(*) FROM {STAGED} GROUP BY column_name")))
     embedded.execute(drop("TABLE", table(STAGED)))
     return {columns.name: counted.get(columns.name, 0) for columns in plan.label_columns}
 
@@ -197,7 +186,5 @@ def _released(columns: LabelColumns, counted: Sequence[tuple[str | None, int]]) 
         for place, i in enumerate(in_order(hierarchy, labels, bounds), 1)
         for of in (bounds[i],)
     ]
-    return [
-        *released,
-        *(ReleasedLabel(None, None, None, None, None, count) for label, count in counted if label is None),
-    ]
+    nothing = [ReleasedLabel(None, None, None, None, None, count) for label, count in counted if label is None]
+    return released + nothing

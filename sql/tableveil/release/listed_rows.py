@@ -19,7 +19,7 @@ from tableveil.backend import (
     listed,
     number,
     parameter,
-    row_number,
+    sql,
     table,
     united,
 )
@@ -139,12 +139,10 @@ def _stage_texts(session: Session, plan: ReleasePlan, values: Mapping[str, exp.E
     for (i, released), different in zip(others.items(), numbers, strict=True):
         if different > MOST_LISTED:
             continue
-        distinct_values = exp.select(alias(values[released.name].copy(), "value")).distinct().from_(rows.copy())
-        placed = exp.select("value", alias(row_number([column("value")]), "place")).from_(
-            distinct_values.subquery("known")
-        )
-        session.stage(_texts(i), placed.where(column("value").is_(exp.null()).not_()))
-        texts = [text for (text,) in session.rows(exp.select("value").from_(table(_texts(i))).order_by("place"))]
+        known = sql("SELECT DISTINCT $value AS value FROM $rows", value=values[released.name], rows=rows)
+        placed = "SELECT value, row_number() OVER (ORDER BY value) AS place FROM $known WHERE NOT value IS NULL"
+        session.stage(_texts(i), sql(placed, known=known.subquery("known")))
+        texts = [text for (text,) in session.rows(sql(f"SELECT value FROM {_texts(i)} ORDER BY place"))]
         if len(texts) <= MOST_LISTED and sum(map(len, texts)) <= MOST_CHARACTERS:
             few[released.name] = texts
         else:

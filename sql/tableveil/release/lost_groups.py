@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from tableveil.aggregation.aggregates import CommonLabels, MemberValues
-from tableveil.backend import WarehouseSession, alias, cast, column, number, row_hash, table, text, united
+from tableveil.backend import WarehouseSession, alias, cast, column, number, row_hash, sql, text, united
 from tableveil.counting.base import joined_code
 from tableveil.errors import Warned, must_decide, note, shortened, sole
 from tableveil.hierarchy import AttributeLevels
@@ -41,7 +41,6 @@ _COMMON = 0.75
 """A value of this share of the sampled records may be the commonest: all others are a group."""
 
 _ROWS = "lost_rows"
-_COUNT = exp.Count(this=exp.Star())
 
 
 class _Kind(Enum):
@@ -72,11 +71,6 @@ class _Hashed:
     nothing: int
     commonest: int | None
     others: float
-
-    @property
-    def value(self) -> exp.Expr:
-        """The hash of each lost row."""
-        return column(f"v{self.position}")
 
     def kind(self, value: int) -> _Kind:
         """The kind of the group that has this value."""
@@ -224,8 +218,8 @@ def _of_labels(session: WarehouseSession, plan: ReleasePlan, least: int) -> Mapp
         rows, group = joined_code(exp.select().from_(plan.source.table("source")), dictionary, "source", "d", level)
         _, code = joined_code(exp.select(), dictionary, "source", "d", 0)
         rows = rows.select(alias(code, "code")).where(exp.EQ(this=group, expression=number(label)))
-        of_values = exp.select(alias(number(j), "j"), "code", alias(_COUNT, "n")).from_(rows.subquery("labelled"))
-        queries.append(of_values.group_by("code"))
+        of_values = f"SELECT {j} AS j, code, count(*) AS n FROM $rows GROUP BY code"
+        queries.append(sql(of_values, rows=rows.subquery("labelled")))
     counted = defaultdict[int, list[tuple[int, int]]](list)
     for j, code, n in session.rows(united(queries)):
         counted[j].append((n, code))
@@ -291,11 +285,13 @@ def _of_suppressed(
     )
     hashed = _hashed(session, plan, columns)
     per_value = [
-        exp.select(alias(number(one.position), "position"), alias(one.value, "v"), alias(_COUNT, "n"))
-        .from_(table(_ROWS))
-        .group_by(one.value)
-        .having(exp.or_(exp.GT(this=_COUNT * number(2), expression=number(least)), *_is(one, one.commonest)))
-        for one in hashed
+        sql(
+            f"SELECT {i} AS position, v{i} AS v, count(*) AS n FROM {_ROWS} GROUP BY v{i} "
+            f"HAVING count(*) * 2 > $least{'' if one.commonest is None else f' OR v{i} = $commonest'}",
+            least=number(least),
+            commonest=_literal(one.commonest or 0),
+        )
+        for i, one in enumerate(hashed)
     ]
     lost = {(position, value): n for position, value, n in session.embedded.rows(united(per_value))}
     counted: dict[tuple[int, int, bool], int] = {
@@ -319,21 +315,16 @@ def _of_suppressed(
     return groups
 
 
-def _is(one: _Hashed, value: int | None) -> list[exp.Expr]:
-    return [] if value is None else [exp.EQ(this=one.value, expression=_literal(value))]
-
-
 def _literal(value: int) -> exp.Expr:
     return cast(text(str(value)), "UBIGINT")
 
 
 def _hashed(session: WarehouseSession, plan: ReleasePlan, columns: Sequence[ReleasedColumn]) -> list[_Hashed]:
     wanted = [alias(row_hash(column(one.name)), f"v{i}") for i, one in enumerate(columns)]
-    rows = exp.select("*").from_(plan.source.table("source"))
-    sample = exp.TableSample(method=exp.Var(this="RESERVOIR"), size=number(_SAMPLED), seed=number(1))
-    rows.set("sample", sample)
+    sample = f"SELECT * FROM $rows USING SAMPLE reservoir({_SAMPLED} ROWS) REPEATABLE (1)"
+    sampled = sql(sample, rows=plan.source.table("source")).subquery("sampled")
     nothing = alias(row_hash(exp.null()), "nothing")
-    arrays = session.arrays(exp.select(*wanted, nothing).from_(rows.subquery("sampled")))
+    arrays = session.arrays(exp.select(*wanted, nothing).from_(sampled))
     hashed = []
     for i, one in enumerate(columns):
         values, counts = np.unique(arrays[f"v{i}"], return_counts=True)

@@ -227,18 +227,12 @@ def _aggregate(session: Session, dictionary: AggregatedDictionary) -> WrittenAgg
     return WrittenAggregate(name, dictionary.column.kind, dictionary.table_name, labels)
 
 
-def _companions(label_columns: LabelColumns) -> CompanionColumns:
-    closed, rule = label_columns.closed, label_columns.attribute.hierarchy
+def _companions(of: LabelColumns) -> CompanionColumns:
+    closed, rule = of.closed, of.attribute.hierarchy
     listed = [row[0].replace("'", "''") for row in rule.rows] if isinstance(rule, Combination) else []
+    columns = (of.name, of.low, of.high, of.rank, of.bounds, of.bounds_type)
     return CompanionColumns(
-        *(
-            label_columns.name,
-            label_columns.low,
-            label_columns.high,
-            label_columns.rank,
-            label_columns.bounds,
-            label_columns.bounds_type,
-        ),
+        *columns,
         range=None if closed is None else (closed.minimum, closed.maximum),
         listed=tuple(f"'{value}'" for value in listed),
     )
@@ -246,13 +240,8 @@ def _companions(label_columns: LabelColumns) -> CompanionColumns:
 
 def _members(plan: ReleasePlan) -> tuple[tuple[str, str], ...] | None:
     by = plan.recoding.by
-    if by is None:
-        return None
-    return tuple(
-        (dictionary.column.name, dictionary.table_name)
-        for dictionary in by
-        if isinstance(dictionary, SensitiveDictionary)
-    )
+    sensitive = [each for each in by or () if isinstance(each, SensitiveDictionary)]
+    return None if by is None else tuple((each.column.name, each.table_name) for each in sensitive)
 
 
 def _people(plan: ReleasePlan) -> str:
@@ -262,9 +251,9 @@ def _people(plan: ReleasePlan) -> str:
 
 def _labels(session: WarehouseSession, plan: ReleasePlan, released: LabelledColumn, number: int) -> Labels:
     dictionary, unstored = released.dictionary, None
-    definition = dictionary.attribute.hierarchy
-    if not number and plan.policy.game is not None and isinstance(definition, ListedHierarchy):
-        unstored = listed_levels(session, definition, released.name, "")[0]
+    hierarchy = dictionary.attribute.hierarchy
+    if not number and plan.policy.game is not None and isinstance(hierarchy, ListedHierarchy):
+        unstored = listed_levels(session, hierarchy, released.name, "")[0]
     names = [dictionary.label_name(level) for level in range(1, dictionary.levels.top + 1)]
     return Labels(
         released.name,

@@ -16,14 +16,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, column, render, table
+from tableveil.backend import Session, alias, column, expression, render, table
 from tableveil.classes import EquivalenceClasses, KeyLayout
 from tableveil.dictionary import Dictionary
 from tableveil.errors import InternalError
 from tableveil.hierarchy import ValueKind
 from tableveil.lattice import Transformation
 from tableveil.policy import AttributePolicy, Policy, Role
-from tableveil.related.staging import PEOPLE, StagedEvents
+from tableveil.related.staging import StagedEvents, of_people
 from tableveil.release.by_value import ByValue
 from tableveil.release.plan import ReleasePlan
 from tableveil.repair.account import RepairAccount
@@ -105,18 +105,14 @@ class RelatedRelease:
     def stage(self, session: Session) -> None:
         """Puts the rows with their keys into temporary tables."""
         people = np.arange(len(self.keys), dtype=np.int32)
-        drawn = pa.table({"p": pa.array(people), "key": self.uuids(people)})
-        with session.relation("drawn_keys", drawn):
-            session.stage(_KEYS, "SELECT * FROM drawn_keys")
+        session.keep(_KEYS, pa.table({"p": pa.array(people), "key": self.uuids(people)}))
         source = replace(self.people.source, staged="")
         shown = [
             alias(column("key", "keys"), self.key) if each.name == self.key else column(each.name, "source")
             for each in self.people.source.columns
         ]
-        same = exp.EQ(this=column(self.key, "source"), expression=column("value", "people"))
-        numbered = exp.EQ(this=column("p", "people"), expression=column("p", "keys"))
-        query = exp.select(*shown).from_(source.table("source")).join(table(PEOPLE, alias="people"), on=same)
-        session.stage(_PEOPLE_ROWS, query.join(table(_KEYS, alias="keys"), on=numbered))
+        query = of_people(source, self.key).select(*shown)
+        session.stage(_PEOPLE_ROWS, query.join(table(_KEYS, alias="keys"), on=expression("people.p = keys.p")))
         for events in self.events:
             _stage_kept(session, self, events)
 
@@ -190,11 +186,7 @@ def _stage_kept(session: Session, related: RelatedRelease, events: EventRelease)
     rows = staged.source.table()
     places = session.arrays(exp.select(alias(column(staged.place), "place")).from_(rows))["place"]
     beside = pa.table(
-        {
-            "place": pa.array(places),
-            "kept": pa.array(events.kept[places]),
-            "key": related.uuids(events.people[places]),
-        }
+        {"place": pa.array(places), "kept": pa.array(events.kept[places]), "key": related.uuids(events.people[places])}
     )
     with session.relation("beside_rows", beside):
         shown: list[exp.Expr] = [alias(column("key", "m"), related.key)]

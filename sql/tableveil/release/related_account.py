@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from sqlglot import exp
 
-from tableveil.backend import Session, cast, column, table, text
-from tableveil.backend import number as limit
+from tableveil.backend import Session, column, sql, table, text
 from tableveil.dictionary import value_texts
 from tableveil.errors import Warned, note, shortened
 from tableveil.policy import Anchor, ReleaseTarget
@@ -74,14 +72,13 @@ def _questions(session: Session, plan: ReleasePlan, events: EventRelease, people
     if time is None or time.anchor is not Anchor.PREVIOUS_EVENT or not (events.staged.days and kept and rows):
         return
     day, told = events.staged.days[0], "which labels would tell"
-    soon = exp.CountIf(this=exp.LTE(this=column(day), expression=limit(_MONTH)))
+    soon = f"SELECT count_if($day <= {_MONTH}) FROM $rows"
     # A sum of no rows is NULL, as that of rows without a day is.
-    in_source = session.value(exp.select(soon).from_(events.staged.source.table())) or 0
+    in_source = session.value(sql(soon, day=column(day), rows=events.staged.source.table())) or 0
     if target.label_columns:
-        wanted = [column(of) for of in ("number_from", "number_to", "records")]
         labels = table(target.event_labels_name(events.name), target.schema, plan.source.reference.catalog)
-        of_day = exp.EQ(this=column("column_name"), expression=text(day))
-        told = _soon(session.rows(exp.select(*wanted).from_(labels).where(of_day)), kept)
+        of_day = "SELECT number_from, number_to, records FROM $labels WHERE column_name = $day"
+        told = _soon(session.rows(sql(of_day, labels=labels, day=text(day))), kept)
     yield f"Within {_MONTH} days of the event before are {100 * in_source / rows:.1f} % of them, {told}."
 
 
@@ -107,8 +104,8 @@ def _ranked(session: Session, plan: ReleasePlan, events: EventRelease) -> Iterat
     if not target.label_columns:
         return
     name = table(target.event_labels_name(events.name), target.schema, plan.source.reference.catalog)
-    wanted = [column("column_name"), cast(column("label"), "VARCHAR"), column("rank")]
-    ranks = {(of, label): rank for of, label, rank in session.rows(exp.select(*wanted).from_(name))}
+    labels = session.rows(sql("SELECT column_name, CAST(label AS VARCHAR), rank FROM $name", name=name))
+    ranks = {(of, label): rank for of, label, rank in labels}
     at_values = [d for d, level in zip(own.dictionaries, own.transformation, strict=True) if not level]
     values = dict(zip((d.column.name for d in at_values), value_texts(session, at_values), strict=True))
     words: list[list[str]] = []

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, number
+from tableveil.backend import Session, alias, column, expression, number, sql
 from tableveil.state.dry_runs import ShownRow
 
 MOST_ROWS = 20
@@ -19,16 +19,11 @@ def shown_rows(session: Session, rows: exp.Table, names: Sequence[str], count: i
     Rows are sorted, so that neighbours are alike.
     """
     distance = max(1, -(-count // MOST_ROWS))
-    before = exp.paren(exp.Sub(this=exp.Window(this=exp.RowNumber()), expression=number(1)))
-    cells = [
-        alias(exp.Left(this=cast(column(name), "VARCHAR"), expression=number(_CHARACTERS + 1)), name) for name in names
-    ]
-    query = exp.select(*cells).from_(rows)
-    query.set(
-        "qualify",
-        exp.Qualify(this=exp.EQ(this=exp.Mod(this=before, expression=number(distance)), expression=number(0))),
-    )
-    taken = session.batches(query, MOST_ROWS).read_all().to_pylist()
+    cell = f"left(CAST($name AS VARCHAR), {_CHARACTERS + 1})"
+    cells = [alias(expression(cell, name=column(name)), name) for name in names]
+    query = "SELECT $cells FROM $rows QUALIFY (row_number() OVER () - 1) % $distance = 0"
+    query_ = sql(query, cells=cells, rows=rows, distance=number(distance))
+    taken = session.batches(query_, MOST_ROWS).read_all().to_pylist()
     return tuple(ShownRow({name: _cut(value) for name, value in row.items()}) for row in taken)
 
 

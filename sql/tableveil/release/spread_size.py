@@ -32,22 +32,22 @@ def check_spreads_collectible(session: WarehouseSession, plan: ReleasePlan) -> N
         for dictionary, texts in zip(plan.dictionaries, classes.texts, strict=True)
         if texts is None and _is_text(dictionary.column)
     ]
-    wanted: list[exp.Expr] = [exp.ApproxDistinct(this=column(sensitive_column.name)) for sensitive_column in sensitive]
-    wanted += [_length(sensitive_column) for sensitive_column in (*sensitive, *unlabelled)]
+    wanted: list[exp.Expr] = [exp.ApproxDistinct(this=column(each.name)) for each in sensitive]
+    wanted += [_length(each) for each in (*sensitive, *unlabelled)]
     row = session.row(exp.select(*(alias(e, f"e{i}") for i, e in enumerate(wanted))).from_(plan.source.table()))
     distinct, lengths = row[: len(sensitive)], [float(length or 0) for length in row[len(sensitive) :]]
     records = classes.counts.astype(np.float64)
     labels = sum(_label_bytes(plan, classes)) + sum(BYTES_PER_TEXT + length for length in lengths[len(sensitive) :])
-    for sensitive_column, values, length in zip(sensitive, distinct, lengths, strict=False):
+    for of, values, length in zip(sensitive, distinct, lengths, strict=False):
         # NULL is one more.
         different = max(int(values), 1) + 1
         groups = int((-different * np.expm1(records * np.log1p(-1 / different))).sum())
-        size = int(groups * (BYTES_BESIDE + labels + (BYTES_PER_TEXT + length if _is_text(sensitive_column) else 0)))
+        size = int(groups * (BYTES_BESIDE + labels + (BYTES_PER_TEXT + length if _is_text(of) else 0)))
         if size > most:
             fault = Fault(
                 "release",
                 f"about {size:,} bytes to collect from the warehouse, for {groups:,} values of "
-                f"{shortened(sensitive_column.name)} in {len(records):,} classes",
+                f"{shortened(of.name)} in {len(records):,} classes",
                 f"at most {most:,} bytes",
                 "Raise the least levels, round or shorten the column's values in the table, make it IDENTIFYING, or "
                 "give the server more memory.",

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlglot import exp
 
-from tableveil.backend import Session, cast, column, number, table, united
+from tableveil.backend import Session, number, sql, table, united
 from tableveil.privacy.told_suppression import LEAST_K, Told, told_suppression
 from tableveil.release.plan import ReleasePlan
 from tableveil.state.release_suppressions import SuppressedLabel
@@ -91,10 +90,9 @@ def _labels(
             labels[j, group] = levels.labels[level - 1][group]
         else:
             codes[j].append(number(group))
+    query = "SELECT $j, code, CAST(value AS VARCHAR) FROM $dictionary WHERE code IN ($wanted)"
     values = [
-        exp.select(number(j), "code", cast(column("value"), "VARCHAR"))
-        .from_(table(plan.dictionaries[j].table_name))
-        .where(exp.In(this=column("code"), expressions=wanted))
+        sql(query, j=number(j), dictionary=table(plan.dictionaries[j].table_name), wanted=wanted)
         for j, wanted in codes.items()
     ]
     rows = session.embedded.rows(united(values)) if values else []

@@ -14,6 +14,9 @@ from tableveil.backend import (
     cast,
     collected,
     column,
+    create_from,
+    expression,
+    identifier,
     in_order,
     left_join,
     number,
@@ -105,7 +108,7 @@ def write_classes(session: WarehouseSession, plan: ReleasePlan, rows: exp.Table,
     places = enumerate(labels)
     shown = [column("label", f"l{ranks[n][1]}") if n in ranks else column(f"v{i}", "counted") for i, n in places]
     spreads = [
-        collected(session, spread_table(s), _spread(plan, rows, keys, sensitive))
+        collected(session, spread_table(s), _counted(plan, rows, keys, sensitive))
         for s, (sensitive, *_) in enumerate(names.diversity)
     ]
     if spreads:
@@ -113,33 +116,27 @@ def write_classes(session: WarehouseSession, plan: ReleasePlan, rows: exp.Table,
         first, *_ = names.diversity[0]
         sizes: exp.Expr = _diversity(session, plan, rows, first, spreads[0], len(keys)).subquery("counted")
     else:
-        sizes = collected(
-            session, "counted", _by_keys(plan, rows, keys, "v").select(alias(exp.Count(this=exp.Star()), "n"))
-        )
-    risk = exp.Div(this=cast(number(1), "DOUBLE"), expression=column("n", "counted"))
-    query = exp.select(
-        *(alias(label, name) for label, name in zip(shown, labels, strict=True)),
-        alias(column("n", "counted"), names.size),
-        alias(risk, names.risk),
-    ).from_(sizes)
+        sizes = collected(session, "counted", _counted(plan, rows, keys))
+    query = sql(
+        "SELECT $labels, counted.n AS $size, CAST(1 AS DOUBLE) / counted.n AS $risk FROM $sizes",
+        labels=[alias(label, name) for label, name in zip(shown, labels, strict=True)],
+        size=identifier(names.size),
+        risk=identifier(names.risk),
+        sizes=sizes,
+    )
     for i, label in enumerate(labels):
         if label in ranks:
             of = f"l{ranks[label][1]}"
-            ranked = exp.EQ(this=column(f"v{i}", "counted"), expression=column("place", of))
+            ranked = expression(f"counted.v{i} = {of}.place")
             query = left_join(query, labels_at(plan, ranks[label][1], of), ranked)
     for s, (sensitive, distinct, entropy) in enumerate(names.diversity):
         of = f"values{s}" if s else "counted"
         if s:
             diversity = _diversity(session, plan, rows, sensitive, spreads[s], len(keys))
-            same = [
-                exp.NullSafeEQ(this=column(f"v{i}", "counted"), expression=column(f"v{i}", of))
-                for i, _ in enumerate(labels)
-            ]
+            same = [expression(f"counted.v{i} IS NOT DISTINCT FROM {of}.v{i}") for i, _ in enumerate(labels)]
             query = query.join(diversity.subquery(of), on=exp.and_(*same))
-        query = query.select(
-            alias(column("different", of), distinct),
-            alias(exp.Coalesce(this=column("achieved", of), expressions=[number(0)]), entropy),
-        )
+        achieved = expression(f"coalesce({of}.achieved, 0)")
+        query = query.select(alias(column("different", of), distinct), alias(achieved, entropy))
     order = [exp.Ordered(this=label.copy(), nulls_first=False) for label in shown]
     if names.id:
         query = query.select(alias(row_number(order), names.id))
@@ -159,15 +156,20 @@ def collect_spreads(session: WarehouseSession, plan: ReleasePlan) -> None:
     session.view(UNRANKED, released_rows(session, plan))
     labels = [released.name for released in plan.quasi_identifiers()]
     for s, sensitive in enumerate(plan.diverse()):
-        session.collect(spread_table(s), _spread(plan, table(UNRANKED), labels, sensitive.name))
+        session.collect(spread_table(s), _counted(plan, table(UNRANKED), labels, sensitive.name))
     session.forget(UNRANKED)
 
 
-def _spread(plan: ReleasePlan, rows: exp.Table, keys: list[str], sensitive: str) -> exp.Select:
-    """How often each class has each value."""
-    spread = _by_keys(plan, rows, keys, "v")
-    spread = spread.select(alias(column(sensitive, "r"), "value"), alias(exp.Count(this=exp.Star()), "n"))
-    return spread.group_by(column(sensitive, "r"))
+def _counted(plan: ReleasePlan, rows: exp.Table, keys: list[str], sensitive: str | None = None) -> exp.Select:
+    """How often each class, by the columns that identify it, has each value of a sensitive column, or just its size."""
+    # Qualified: columns may have these names.
+    named = [alias(column(key, "r"), f"v{i}") for i, key in enumerate(keys)]
+    if sensitive is not None:
+        named.append(alias(column(sensitive, "r"), "value"))
+    kept = exp.select().from_(exp.alias_(rows, "r", table=True))
+    if plan.marker:
+        kept = kept.where(exp.Not(this=column(plan.marker, "r")))
+    return kept.select(*named, expression("count(*) AS n")).group_by(*(each.this for each in named))
 
 
 def _diversity(
@@ -197,16 +199,6 @@ def _diversity(
         digits=number(ENTROPY_DIGITS),
         spread=spread,
     )
-
-
-def _by_keys(plan: ReleasePlan, rows: exp.Table, keys: list[str], prefix: str) -> exp.Select:
-    """The released rows grouped by columns that identify their class, which are named by prefix and position."""
-    # Qualified: columns may have these names.
-    named = [alias(column(key, "r"), f"{prefix}{i}") for i, key in enumerate(keys)]
-    query = exp.select(*named).from_(exp.alias_(rows.copy(), "r", table=True))
-    if plan.marker:
-        query = query.where(exp.Not(this=column(plan.marker, "r")))
-    return query.group_by(*(column(key, "r") for key in keys))
 
 
 def class_columns(plan: ReleasePlan) -> ClassColumns:
@@ -249,8 +241,7 @@ def write_risk(session: WarehouseSession, risk: ProsecutorRisk, suppressed: int,
             "value": pa.array([row.value for row in rows], pa.float64()),
         }
     )
-    _write_arrow(session, data, target)
-    return len(rows)
+    return create_from(session, target, data)
 
 
 def write_risk_histogram(session: WarehouseSession, sizes: ClassSizes, target: exp.Table) -> None:
@@ -263,7 +254,7 @@ def write_risk_histogram(session: WarehouseSession, sizes: ClassSizes, target: e
             "risk": pa.array(1.0 / sizes.sizes, pa.float64()),
         }
     )
-    _write_arrow(session, data, target)
+    create_from(session, target, data)
 
 
 def distinct_labels(
@@ -289,8 +280,3 @@ def _suppressed_rows(plan: ReleasePlan) -> Iterator[exp.Select]:
         yield exp.select(*shown).from_(plan.source.table("source")).where(exp.or_(*nulls))
     if (~plan.kept).any():
         yield plan.recoding.suppressed(plan).where(*not_withheld(plan)).select(*shown)
-
-
-def _write_arrow(session: WarehouseSession, data: pa.Table, target: exp.Table) -> None:
-    with session.embedded.relation("written", data):
-        session.create(target, exp.select("*").from_(table("written")))

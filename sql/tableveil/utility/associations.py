@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, drop, number, parameter, sql, table
+from tableveil.backend import Session, alias, column, drop, expression, left_join, number, sql, table
 from tableveil.hierarchy.labelled import TOP_LABEL
 from tableveil.hierarchy.middles import middle_reader
 from tableveil.usefulness import Association, contingency, cramers_v
@@ -56,13 +56,11 @@ def _measured(
     session: Session, rows: exp.Expr, columns: Sequence[Compared], edges: Edges, *, released: bool
 ) -> Measured:
     sample = table("utility_sample")
-    chosen = exp.select(*(column(compared.name, "rows") for compared in columns)).from_(rows)
-    sized = session.value(exp.select(exp.Count(this=exp.Star())).from_(rows.copy()))
-    if sized > MOST_ROWS:
-        taken = exp.TableSample(method=exp.Var(this="reservoir"), size=number(MOST_ROWS), seed=number(1))
-        chosen.set("sample", taken)
-    session.stage(sample.name, chosen)
-    query = exp.select().from_(exp.alias_(sample.copy(), "rows", table=True))
+    sized = session.value(sql("SELECT count(*) FROM $rows", rows=rows))
+    taken = f"USING SAMPLE reservoir({MOST_ROWS} ROWS) REPEATABLE (1)" if sized > MOST_ROWS else ""
+    names = [column(compared.name, "rows") for compared in columns]
+    session.stage(sample.name, sql(f"SELECT $names FROM $rows {taken}", names=names, rows=rows))
+    query = exp.select().from_(table(sample.name, alias="rows"))
     side = _Side(session, edges, released)
     for i, compared in enumerate(columns):
         query = side.coded(query, compared, i)
@@ -92,41 +90,32 @@ class _Side:
             above: exp.Expr = number(0)
             for edge in self.edges[i]:
                 self.bound.append(edge)
-                more = exp.GT(this=value.copy(), expression=parameter(len(self.bound)))
-                above = exp.Add(this=above, expression=cast(more, "INTEGER"))
+                more = expression(f"CAST($value > ${len(self.bound)} AS INTEGER)", value=value)
+                above = exp.Add(this=above, expression=more)
             return query.select(alias(value.copy(), f"x{i}"), alias(above, f"c{i}"))
-        joined, labels = f"l{i}", table(f"utility_labels_{i}")
+        labels, joined = f"utility_labels_{i}", f"l{i}"
         _make_labels(self.session, compared, labels, self.edges.get(i, ()), released=self.released)
-        text = cast(column(compared.name, "rows"), "VARCHAR")
-        same = exp.EQ(this=text, expression=column("label", joined))
-        return query.join(exp.alias_(labels.copy(), joined, table=True), on=same, join_type="LEFT").select(
-            alias(column("x", joined), f"x{i}"), alias(column("code", joined), f"c{i}")
-        )
+        same = expression(f"CAST($value AS VARCHAR) = {joined}.label", value=column(compared.name, "rows"))
+        query = left_join(query, table(labels, alias=joined), same)
+        return query.select(expression(f"{joined}.x AS x{i}"), expression(f"{joined}.code AS c{i}"))
 
     def _edges_of(self, value: exp.Expr) -> list[float]:
         """The quantiles that part the source's numbers into groups."""
-        shares = exp.Array(expressions=[exp.Literal.number(q / GROUPS) for q in range(1, GROUPS)])
-        cuts = exp.PercentileCont(this=value.copy(), expression=shares)
-        rows = table("utility_sample", alias="rows")
-        return sorted(set(self.session.value(exp.select(cuts).from_(rows)) or []))
+        shares = ", ".join(str(q / GROUPS) for q in range(1, GROUPS))
+        cuts = sql(f"SELECT quantile_cont($value, [{shares}]) FROM utility_sample AS rows", value=value)
+        return sorted(set(self.session.value(cuts) or []))
 
 
-def _make_labels(
-    session: Session, compared: Compared, target: exp.Table, edges: Sequence[float], *, released: bool
-) -> None:
+def _make_labels(session: Session, compared: Compared, target: str, edges: Sequence[float], *, released: bool) -> None:
     """A table of the labels that say something, with the numbers they stand for, and their codes.
 
     Codes are the groups of the numbers, which the edges part, or count the other labels by frequency.
     """
-    text = cast(column(compared.name, "rows"), "VARCHAR")
-    counted = sql(
-        "SELECT $text AS label, count(*) AS n FROM utility_sample AS rows WHERE $value IS NOT NULL GROUP BY 1 "
-        "ORDER BY n DESC, label LIMIT $most",
-        text=text,
-        value=column(compared.name, "rows"),
-        most=number(MOST_LABELS),
+    counted = (
+        "SELECT CAST($value AS VARCHAR) AS label, count(*) AS n FROM utility_sample AS rows WHERE $value IS NOT NULL "
+        f"GROUP BY 1 ORDER BY n DESC, label LIMIT {MOST_LABELS}"
     )
-    labels = [label for label, _ in session.rows(counted)]
+    labels = [label for label, _ in session.rows(sql(counted, value=column(compared.name, "rows")))]
     if released and compared.generalized:
         labels = [label for label in labels if label != TOP_LABEL]
     read = middle_reader(compared.kind) if compared.has_numbers else None
@@ -143,8 +132,7 @@ def _make_labels(
             "x": pa.array(numbers, pa.float64()),
         }
     )
-    with session.relation("utility_labels", data):
-        session.stage(target.name, exp.select("*").from_(table("utility_labels")))
+    session.keep(target, data)
 
 
 def _correlations(session: Session, coded: exp.Table, columns: Sequence[Compared]) -> Measured:
@@ -153,14 +141,11 @@ def _correlations(session: Session, coded: exp.Table, columns: Sequence[Compared
     if not pairs:
         return {}
     # Divided by the greatest, so that no square overflows; this does not change the correlation.
-    greatest = exp.select(*(exp.Max(this=exp.Abs(this=column(f"x{i}"))) for i in numeric)).from_(coded.copy())
-    scales = [scale or 1.0 for scale in session.row(greatest)]
-
-    def scaled(i: int) -> exp.Expr:
-        return exp.Div(this=column(f"x{i}"), expression=parameter(numeric.index(i) + 1))
-
-    wanted = [exp.Corr(this=scaled(i), expression=scaled(j)) for i, j in pairs]
-    row = session.row(exp.select(*wanted).from_(coded.copy()), scales)
+    greatest = ", ".join(f"max(abs(x{i}))" for i in numeric)
+    scales = [scale or 1.0 for scale in session.row(sql(f"SELECT {greatest} FROM $coded", coded=coded))]
+    scaled = {i: f"x{i} / ${n}" for n, i in enumerate(numeric, 1)}
+    wanted = ", ".join(f"corr({scaled[i]}, {scaled[j]})" for i, j in pairs)
+    row = session.row(sql(f"SELECT {wanted} FROM $coded", coded=coded), scales)
     return {
         (i, j, "correlation"): None if value is None or value != value else float(value)
         for (i, j), value in zip(pairs, row, strict=True)
@@ -170,13 +155,10 @@ def _correlations(session: Session, coded: exp.Table, columns: Sequence[Compared
 def _contingencies(session: Session, coded: exp.Table, columns: Sequence[Compared]) -> Measured:
     measured: Measured = {}
     for i, j in combinations(range(len(columns)), 2):
-        counted = sql(
-            "SELECT CAST($c AS BIGINT) AS first, CAST($d AS BIGINT) AS second, count(*) AS n FROM $coded "
-            "WHERE NOT $c IS NULL AND NOT $d IS NULL GROUP BY 1, 2",
-            c=column(f"c{i}"),
-            d=column(f"c{j}"),
-            coded=coded,
+        counted = (
+            f"SELECT CAST(c{i} AS BIGINT) AS first, CAST(c{j} AS BIGINT) AS second, count(*) AS n FROM $coded "
+            f"WHERE NOT c{i} IS NULL AND NOT c{j} IS NULL GROUP BY 1, 2"
         )
-        arrays = session.arrays(counted)
+        arrays = session.arrays(sql(counted, coded=coded))
         measured[i, j, "cramers_v"] = cramers_v(contingency(arrays["first"], arrays["second"], arrays["n"]))
     return measured

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from tableveil.backend import cast, column, is_finite, number, text, try_cast
+from tableveil.backend import column, expression, is_finite
 from tableveil.hierarchy import ValueKind
 from tableveil.hierarchy.middles import middle_reader
 from tableveil.policy import TableReference
@@ -40,19 +40,14 @@ class Compared:
 
         Dates and timestamps are days since 1970-01-01.
         """
-        value: exp.Expr = column(self.name, of)
-        if self.kind is ValueKind.DATE:
-            days: exp.Expr = cast(
-                exp.DateDiff(this=value, expression=cast(text("1970-01-01"), "DATE"), unit=text("day")), "DOUBLE"
-            )
-        elif self.kind is ValueKind.TIMESTAMP:
-            days = exp.Div(
-                this=exp.TimeToUnix(this=cast(value, "TIMESTAMP")), expression=cast(number(86_400), "DOUBLE")
-            )
-        else:
-            days = try_cast(value, "DOUBLE")
-            value = days
-        return exp.Case(ifs=[exp.If(this=is_finite(value.copy()), true=days.copy())])
+        days = {
+            ValueKind.DATE: "CAST(date_diff('day', CAST('1970-01-01' AS DATE), $value) AS DOUBLE)",
+            ValueKind.TIMESTAMP: "epoch(CAST($value AS TIMESTAMP)) / CAST(86400 AS DOUBLE)",
+        }.get(self.kind, "TRY_CAST($value AS DOUBLE)")
+        value = column(self.name, of)
+        number_ = expression(days, value=value)
+        is_number = is_finite(value if self.kind in (ValueKind.DATE, ValueKind.TIMESTAMP) else number_.copy())
+        return expression("CASE WHEN $finite THEN $number END", finite=is_number, number=number_)
 
 
 @dataclass(frozen=True, slots=True)

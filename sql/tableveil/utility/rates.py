@@ -74,8 +74,7 @@ def _stage_labels(session: Session, j: int, of: Labelled) -> list[str | None]:
         rows = f"SELECT {j} AS j, code, label FROM rates_read"
         session.execute(f"CREATE TEMPORARY TABLE {_LABELS} AS {rows}" if not j else f"INSERT INTO {_LABELS} {rows}")
     named = pa.table({"label": pa.array(range(len(texts))), "text": pa.array(texts, pa.string())})
-    with session.relation("rates_read", named):
-        session.stage(_texts(j), "SELECT * FROM rates_read")
+    session.keep(_texts(j), named)
     return texts
 
 

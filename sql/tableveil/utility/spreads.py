@@ -156,14 +156,14 @@ def _of_labels(session: Session, rows: exp.Expr, compared: Compared, grid: _Grid
     assert read is not None
     label = column(compared.name, "rows")
     counted = exp.select(label, exp.Count(this=exp.Star())).from_(rows).group_by(label.copy())
-    read_rows = session.rows(counted.order_by(label.copy()).limit(MOST_LABELS + 1))
-    if len(read_rows) > MOST_LABELS:
+    counts = session.rows(counted.order_by(label.copy()).limit(MOST_LABELS + 1))
+    if len(counts) > MOST_LABELS:
         return _of_categories(session, rows.copy(), compared, original=False, first=())
-    records = sum(count for _, count in read_rows)
-    labels_shown = [(text, count) for text, count in read_rows if text not in (None, TOP_LABEL)]
-    missing = records - sum(count for _, count in labels_shown)
-    different = sum(text is not None for text, _ in read_rows)
-    middles = [(read(text), text, count) for text, count in labels_shown]
+    records = sum(count for _, count in counts)
+    labels = [(text, count) for text, count in counts if text not in (None, TOP_LABEL)]
+    missing = records - sum(count for _, count in labels)
+    different = sum(text is not None for text, _ in counts)
+    middles = [(read(text), text, count) for text, count in labels]
     in_order = sorted((middle, text, count) for middle, text, count in middles if middle is not None)
     unknown = [(text, count) for middle, text, count in middles if middle is None]
     if grid is None:
@@ -214,11 +214,11 @@ def _of_categories(
     records, missing, distinct = map(int, session.row(sql(totals, counts=counts, top=text(TOP_LABEL))))
     most = f"SELECT label, n FROM $counts WHERE NOT ({nothing}) ORDER BY n DESC, label LIMIT $most"
     labels = sql(most, counts=counts, top=text(TOP_LABEL), most=number(MOST_BINS))
-    read_rows = dict(session.rows(labels))
-    ordered = [label for label in first if label in read_rows]
-    ordered += [label for label in read_rows if label not in ordered]
-    bins = [Bin(label, int(read_rows[label])) for label in ordered]
-    others = records - missing - sum(read_rows.values())
+    shown = dict(session.rows(labels))
+    ordered = [label for label in first if label in shown]
+    ordered += [label for label in shown if label not in ordered]
+    bins = [Bin(label, int(shown[label])) for label in ordered]
+    others = records - missing - sum(shown.values())
     bins += [Bin(OTHERS, int(others))] if others else []
     bins += [Bin(None, missing)] if missing else []
     return ColumnSpread(records, missing, distinct, None, None, (), tuple(bins))
