@@ -93,9 +93,5 @@ def _look(session: WarehouseSession, number: int) -> None:
 def check_pending(release: Release) -> None:
     """Raises `ConflictError` unless the release waits for approval."""
     if release.state is not ReleaseState.PENDING:
-        raise ConflictError.of(
-            "RELEASE_DECIDED",
-            "name",
-            f"releases/{release.number}, which is {release.state.lower()}",
-            "a release that waits for approval",
-        )
+        found = f"releases/{release.number}, which is {release.state.lower()}"
+        raise ConflictError.of("RELEASE_DECIDED", "name", found, "a release that waits for approval")

@@ -142,19 +142,17 @@ def named_explanation(
     # The rule of those left behind comes last, if there is one.
     names = [*map(str, chosen_by), f"left_behind: {policy.release.left_behind}"]
 
-    def named(checked_neighbour: explain.CheckedNeighbour) -> Neighbour:
+    def named(checked: explain.CheckedNeighbour) -> Neighbour:
         return Neighbour(
-            columns=tuple(policy.quasi_identifiers[j].column for j in checked_neighbour.axis),
-            step=checked_neighbour.step,
-            level=checked_neighbour.transformation[checked_neighbour.axis[0]] if checked_neighbour.axis else None,
-            classes=checked_neighbour.classes,
-            rejected_classes=checked_neighbour.rejected,
-            suppressed_records=checked_neighbour.suppressed,
-            records_over_limit=checked_neighbour.over,
-            score=checked_neighbour.score,
-            rejections=tuple(
-                Rejection(name, *astuple(rule)) for name, rule in zip(names, checked_neighbour.rules, strict=False)
-            ),
+            columns=tuple(policy.quasi_identifiers[j].column for j in checked.axis),
+            step=checked.step,
+            level=checked.transformation[checked.axis[0]] if checked.axis else None,
+            classes=checked.classes,
+            rejected_classes=checked.rejected,
+            suppressed_records=checked.suppressed,
+            records_over_limit=checked.over,
+            score=checked.score,
+            rejections=tuple(Rejection(name, *astuple(rule)) for name, rule in zip(names, checked.rules, strict=False)),
         )
 
     return Explanation(named(explanation.itself), tuple(map(named, explanation.neighbours)), explanation.complete)

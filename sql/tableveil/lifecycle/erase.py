@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, drop, table, try_cast
+from tableveil.backend import Session, alias, column, drop, sql, table, try_cast
 from tableveil.errors import InvalidError, NearestNames, shortened
 from tableveil.lifecycle.left_values import forget_left
 from tableveil.lifecycle.withdraw import take_back_trial
@@ -85,9 +85,8 @@ def erase(session: Session, target: TableReference, person_column: str, persons:
         if own in types:
             there = (_PERSONS, "person") if own == person else (_ROWS, own)
             holding |= erasure.erase([release], *there)
-    wanted, row = session.row(
-        exp.select(_count(_PERSONS, exp.Star()), _count(_ROWS, exp.Distinct(expressions=[column(person)])))
-    )
+    counts = "SELECT (SELECT count(*) FROM $persons), (SELECT count(DISTINCT $person) FROM $rows)"
+    wanted, row = session.row(sql(counts, persons=_PERSONS, person=column(person), rows=_ROWS))
     removed = empty(session, target, of_people)
     answered_requests.forget_answers(session.ledger)
     gone, places = forget_left(session, target, columns, _ROWS, releases)
@@ -98,8 +97,8 @@ def erase(session: Session, target: TableReference, person_column: str, persons:
     tried = trials.among(session.ledger, releases)
     for trial in RELEASES.among(session.ledger, tried & (holding | untold)):
         take_back_trial(session, trial, "An erasure removed people whom it holds, or may hold.")
-    found_in, unknown, of_table = (tuple(sorted({*those} - tried)) for those in (holding, untold, releases))
-    return Erased(removed, person, wanted, wanted - row, found_in, unknown, of_table, gone, tuple(places))
+    held, unknown, of_table = (tuple(sorted({*those} - tried)) for those in (holding, untold, releases))
+    return Erased(removed, person, wanted, wanted - row, held, unknown, of_table, gone, tuple(places))
 
 
 def _identifying(target: TableReference, document: str) -> str | None:
@@ -130,17 +129,10 @@ def _elsewhere(session: Session, target: TableReference, document: str) -> Itera
         reference, _ = find_table(session, TableReference("", schema, name), "table")
         if reference is None:
             continue
-        of_people = exp.In(
-            this=cast(column(person), "VARCHAR"),
-            query=exp.select(cast(column("person"), "VARCHAR")).from_(_PERSONS).subquery(),
-        )
-        rows = exp.select(exp.Count(this=exp.Star())).from_(table(reference.table, reference.schema))
-        if session.value(rows.where(of_people)):
+        of_people = "CAST($person AS VARCHAR) IN (SELECT CAST(person AS VARCHAR) FROM $persons)"
+        count, rows = f"SELECT count(*) FROM $rows WHERE {of_people}", table(reference.table, reference.schema)
+        if session.value(sql(count, rows=rows, person=column(person), persons=_PERSONS)):
             yield f"tables/{reference.schema}.{reference.table}"
-
-
-def _count(of: exp.Table, what: exp.Expr) -> exp.Expr:
-    return exp.select(exp.Count(this=what)).from_(of).subquery()
 
 
 def _found_column(wanted: str, known: Sequence[str], names: Sequence[str]) -> str:
@@ -148,14 +140,12 @@ def _found_column(wanted: str, known: Sequence[str], names: Sequence[str]) -> st
     if wanted:
         if match := next((name for name in names if name.casefold() == wanted.casefold()), None):
             return match
-        raise InvalidError.of(
-            *("COLUMN_NOT_FOUND", "person_column", shortened(wanted), "a column of the table"),
-            NearestNames(names)(wanted),
-        )
+        found, expected, nearest = shortened(wanted), "a column of the table", NearestNames(names)(wanted)
+        raise InvalidError.of("COLUMN_NOT_FOUND", "person_column", found, expected, nearest)
     if len(known) == 1 and known[0] in names:
         return known[0]
-    match = f"nothing, and releases of the table name {len(known) or 'none'}"
-    raise InvalidError.of("PERSON_COLUMN_UNKNOWN", "person_column", match, "the column that identifies a person")
+    found = f"nothing, and releases of the table name {len(known) or 'none'}"
+    raise InvalidError.of("PERSON_COLUMN_UNKNOWN", "person_column", found, "the column that identifies a person")
 
 
 def _stage_persons(session: Session, persons: Sequence[str], type_: str) -> None:
@@ -164,13 +154,8 @@ def _stage_persons(session: Session, persons: Sequence[str], type_: str) -> None
     with session.relation("given_persons", pa.table({"given": pa.array(sorted(set(persons)), pa.string())})):
         session.stage(_PERSONS.name, exp.select(column("given"), value).from_(table("given_persons")))
     # 007 must not erase the person 7.
-    again = exp.Lower(this=cast(column("person"), "VARCHAR"))
-    changed = exp.NullSafeNEQ(this=again, expression=exp.Lower(this=column("given")))
-    if misfits := session.value(exp.select(exp.CountIf(this=changed)).from_(_PERSONS)):
-        raise InvalidError.of(
-            "PERSONS_INVALID",
-            "persons",
-            f"{misfits:,} that are no values of type {without_values(type_)}, as the table shows them",
-            "one value of the person column each",
-            "Nothing was erased.",
-        )
+    changed = "lower(CAST(person AS VARCHAR)) IS DISTINCT FROM lower(given)"
+    if misfits := session.value(sql(f"SELECT count_if({changed}) FROM $persons", persons=_PERSONS)):
+        found = f"{misfits:,} that are no values of type {without_values(type_)}, as the table shows them"
+        expected = "one value of the person column each"
+        raise InvalidError.of("PERSONS_INVALID", "persons", found, expected, "Nothing was erased.")

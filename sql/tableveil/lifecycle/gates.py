@@ -72,21 +72,11 @@ def check_unchanged(
     present, _, _ = resolve_source(session, policy)
     key = fingerprint_key(session.ledger)
     if present != source.with_all() or fingerprint(session, source, key) != mark.rows:
-        raise ConflictError.of(
-            "SOURCE_CHANGED",
-            policy.source_field,
-            f"{source.shown}, changed since it was counted",
-            "the rows that were counted",
-            AGAIN,
-        )
+        found = f"{source.shown}, changed since it was counted"
+        raise ConflictError.of("SOURCE_CHANGED", policy.source_field, found, "the rows that were counted", AGAIN)
     if population_fingerprint(session, source, key) != of_population:
-        raise ConflictError.of(
-            "SOURCE_CHANGED",
-            "population",
-            "rows that changed since they were counted",
-            "the rows that were counted",
-            AGAIN,
-        )
+        found = "rows that changed since they were counted"
+        raise ConflictError.of("SOURCE_CHANGED", "population", found, "the rows that were counted", AGAIN)
 
 
 def check_current(
@@ -107,11 +97,7 @@ def check_current(
         ConflictError: other releases are to be judged with it now, or something exists at the target.
     """
     if check_ledger(session, policy, source, mark) != together_with:
-        raise ConflictError.of(
-            "RELEASED_MEANWHILE",
-            "release.together_with",
-            "another release of the same people, made since this one was counted",
-            "the releases that this one was judged together with",
-            again,
-        )
+        found = "another release of the same people, made since this one was counted"
+        expected = "the releases that this one was judged together with"
+        raise ConflictError.of("RELEASED_MEANWHILE", "release.together_with", found, expected, again)
     return check_existing(session, policy.release)

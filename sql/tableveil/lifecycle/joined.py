@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from tableveil.backend import Session, WarehouseSession, alias, cast, column, row_hash
+from tableveil.backend import Session, WarehouseSession, alias, cast, column, expression, row_hash
 from tableveil.source.facts import KEY
 
 MOST_COLUMNS = 8
@@ -55,14 +55,12 @@ def stage_rows(session: WarehouseSession, name: str, shown: Shown, by: Sequence[
 
     Columns are compared in the types beside them.
     """
-    wanted = [alias(row_hash(*map(column, shown.labels)), "class")]
+    wanted: list[exp.Expr] = [alias(row_hash(*map(column, shown.labels)), "class")]
     for i, (key, type_) in enumerate(by):
         own, own_type = shown.alike[key]
         value = column(own) if own_type == type_ else cast(column(own), type_)
-        there = exp.Case(
-            ifs=[exp.If(this=exp.Not(this=exp.Is(this=column(own), expression=exp.Null())), true=row_hash(value))]
-        )
-        wanted.append(alias(there, f"u{i}"))
+        there = f"CASE WHEN NOT $own IS NULL THEN $hash END AS u{i}"
+        wanted.append(expression(there, own=column(own), hash=row_hash(value)))
     session.collect(name, exp.select(*wanted).from_(shown.rows))
 
 

@@ -28,12 +28,7 @@ _MOST_REASONS = 3
 
 
 def check_ledger(
-    session: WarehouseSession,
-    policy: Policy,
-    source: Source,
-    fingerprint: Fingerprint | None,
-    *,
-    reading: bool = False,
+    session: WarehouseSession, policy: Policy, source: Source, fingerprint: Fingerprint | None, *, reading: bool = False
 ) -> tuple[int, ...]:
     """The releases, ascending, that the policy judges this one together with.
 

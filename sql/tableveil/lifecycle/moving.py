@@ -81,9 +81,7 @@ def _copy(session: WarehouseSession, release: Release, copies: ReleaseTarget) ->
         name = copies.name + item.name[len(release.target_name) :]
         copy = table(name, copies.schema, session.catalog)
         if item.kind is ObjectKind.ROWS:
-            session.write(
-                copy, in_order(whole, [column(source_column) for source_column, _ in session.described(whole)])
-            )
+            session.write(copy, in_order(whole, [column(each) for each, _ in session.described(whole)]))
         else:
             session.collect("waiting_object", whole)
             session.create(copy, exp.select("*").from_(table("waiting_object")))
@@ -99,13 +97,8 @@ def check_newest(session: WarehouseSession, release: Release, hint: str) -> None
         [release.target_schema, release.target_name, release.number],
     )
     if later is not None:
-        raise ConflictError.of(
-            "RELEASE_OVERTAKEN",
-            "name",
-            f"releases/{release.number}, although releases/{later} of the same target was made later and is public",
-            "the latest release of its target",
-            hint,
-        )
+        found = f"releases/{release.number}, although releases/{later} of the same target was made later and is public"
+        raise ConflictError.of("RELEASE_OVERTAKEN", "name", found, "the latest release of its target", hint)
 
 
 def move_in(session: Session, release: Release, target: ReleaseTarget) -> None:
@@ -132,10 +125,6 @@ def _check_unchanged(session: WarehouseSession, release: Release) -> None:
     there = objects_called(session, places[0][0], [name for _, name in places])
     changed = [item.name for item in release.objects if not is_as_written(session, release, item, there)]
     if changed:
-        raise ConflictError.of(
-            "PENDING_CHANGED",
-            "name",
-            f"{', '.join(map(shortened, changed))}, changed since it was verified",
-            "what was written and verified",
-            "Reject the release, and make it again.",
-        )
+        found = f"{', '.join(map(shortened, changed))}, changed since it was verified"
+        hint = "Reject the release, and make it again."
+        raise ConflictError.of("PENDING_CHANGED", "name", found, "what was written and verified", hint)

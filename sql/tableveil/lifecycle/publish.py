@@ -148,9 +148,7 @@ def _publish(
             written, sizes, safe = _written(session, replace(planned, plan=plan), number, target, repeated)
             if safely and not safe:
                 raise _Unsafe
-            _check_guarded(session, planned, terms, written)
-            written = replace(written, needs_approval=terms.waits, trial=terms.trial)
-            release = _recorded(session, evidence, written, sizes, target)
+            release = _recorded(session, planned, terms, written, sizes)
             end_job(session.ledger, release)
     else:
         target = plan.policy.release
@@ -188,9 +186,7 @@ def _publish_elsewhere(
             complete_all(session)
             with session.embedded.transaction():
                 existing = {} if terms.trial else _check_current(session, _placed(plan, target), evidence)
-                _check_guarded(session, planned, terms, written)
-                written = replace(written, needs_approval=terms.waits, trial=terms.trial)
-                release = _recorded(session, evidence, written, sizes, target)
+                release = _recorded(session, planned, terms, written, sizes)
                 write_distributions(session.embedded, plan, number)
                 if terms.waits:
                     end_job(session.ledger, release)
@@ -218,13 +214,6 @@ def _check_current(session: WarehouseSession, plan: ReleasePlan, evidence: Evide
     return check_current(session, plan.policy, plan.source, evidence.fingerprint, plan.together_with)
 
 
-def _check_guarded(session: WarehouseSession, planned: _Planned, terms: PublicationTerms, written: Release) -> None:
-    target = planned.plan.policy.release
-    if not terms.trial and JobPart.GUARDS in planned.plan.policy.parts:
-        check_guards(session, target, written.records, labels_of(written.attributes))
-        check_decided(target, written.warnings)
-
-
 def _stage_repeated(session: WarehouseSession, plan: ReleasePlan, evidence: Evidence) -> Repeated:
     if JobPart.REPEATED not in plan.policy.parts:
         return Repeated()
@@ -232,17 +221,19 @@ def _stage_repeated(session: WarehouseSession, plan: ReleasePlan, evidence: Evid
 
 
 def _recorded(
-    session: WarehouseSession,
-    evidence: Evidence,
-    written: Release,
-    sizes: ClassSizes,
-    target: ReleaseTarget,
+    session: WarehouseSession, planned: _Planned, terms: PublicationTerms, written: Release, sizes: ClassSizes
 ) -> Release:
-    """Writes the release to the ledger, under the names that it has or will have; call it in a transaction."""
-    ledger, names = session.ledger, target.object_names
+    """Asks the guards, and writes the release to the ledger under the names that it will have; in a transaction."""
+    ledger, evidence, policy = session.ledger, planned.evidence, planned.plan.policy
+    target, named = policy.release, zip(written.objects, policy.release.object_names, strict=True)
+    if terms.trial is None and JobPart.GUARDS in policy.parts:
+        check_guards(session, target, written.records, labels_of(written.attributes))
+        check_decided(target, written.warnings)
     release = replace(
         written,
-        objects=tuple(replace(item, name=name) for item, name in zip(written.objects, names, strict=True)),
+        needs_approval=terms.waits,
+        trial=terms.trial,
+        objects=tuple(replace(item, name=name) for item, name in named),
         target_schema=session.scope(target.schema),
         target_name=target.name,
         warehouse=session.warehouse,

@@ -40,13 +40,8 @@ def place_of(session: WarehouseSession, release: Release | StandingRelease, name
 def require_here(release: Release) -> None:
     """Raises `ConflictError` for a release whose objects are in a warehouse."""
     if release.warehouse:
-        raise ConflictError.of(
-            "RELEASE_ELSEWHERE",
-            "release",
-            f"releases/{release.number}, whose rows are in the warehouse {shortened(release.warehouse)}",
-            "a release in the server's own database",
-            "Read it in its warehouse.",
-        )
+        state, expected = f"whose rows are in the warehouse {shortened(release.warehouse)}", "the server's own database"
+        raise _conflict("RELEASE_ELSEWHERE", release, state, f"a release in {expected}", "Read it in its warehouse.")
 
 
 def require_public(release: Release) -> None:
@@ -54,48 +49,29 @@ def require_public(release: Release) -> None:
     require_current(release)
     require_here(release)
     if release.state is ReleaseState.PENDING:
-        raise ConflictError.of(
-            "RELEASE_PENDING",
-            "release",
-            f"releases/{release.number}, which waits for approval",
-            "a release that was approved",
-            "Another person approves it: tableveil approve.",
-        )
+        state, hint = "which waits for approval", "Another person approves it: tableveil approve."
+        raise _conflict("RELEASE_PENDING", release, state, "a release that was approved", hint)
     refuse_trial(release)
 
 
 def refuse_trial(release: Release) -> None:
     """Raises `ConflictError` for a trial."""
     if release.state is ReleaseState.TRIAL:
-        raise ConflictError.of(
-            "RELEASE_IS_TRIAL",
-            "release",
-            f"releases/{release.number}, which is a trial",
-            "a release",
-            f"Its rows stay private until it is promoted: tableveil promote releases/{release.number}.",
-        )
+        hint = f"Its rows stay private until it is promoted: tableveil promote releases/{release.number}."
+        raise _conflict("RELEASE_IS_TRIAL", release, "which is a trial", "a release", hint)
 
 
 def require_current(release: Release) -> None:
     """Raises `ConflictError` for a release whose objects are gone: it was rejected, withdrawn or replaced."""
     if release.state is ReleaseState.REJECTED:
-        raise ConflictError.of(
-            "RELEASE_REJECTED",
-            "release",
-            f"releases/{release.number}, which was rejected",
-            "a release that was not rejected",
-        )
+        raise _conflict("RELEASE_REJECTED", release, "which was rejected", "a release that was not rejected")
     if release.withdrawal is not None:
-        raise ConflictError.of(
-            "RELEASE_WITHDRAWN",
-            "release",
-            f"releases/{release.number}, withdrawn at {release.withdrawal.at:%Y-%m-%d %H:%M} UTC",
-            "a release that was not withdrawn",
-        )
+        state = f"withdrawn at {release.withdrawal.at:%Y-%m-%d %H:%M} UTC"
+        raise _conflict("RELEASE_WITHDRAWN", release, state, "a release that was not withdrawn")
     if not release.current and not release.waits:
-        raise ConflictError.of(
-            "RELEASE_REPLACED",
-            "release",
-            f"releases/{release.number}, which a later release has replaced",
-            "a release whose objects are still its own",
-        )
+        state = "which a later release has replaced"
+        raise _conflict("RELEASE_REPLACED", release, state, "a release whose objects are still its own")
+
+
+def _conflict(code: str, release: Release, state: str, expected: str, hint: str = "") -> ConflictError:
+    return ConflictError.of(code, "release", f"releases/{release.number}, {state}", expected, hint)

@@ -39,15 +39,15 @@ def discard(session: WarehouseSession, held: ReleaseTarget) -> None:
     """Drops what was staged for a release, unless the ledger has it."""
     if any(swap.staged == held.name for _, swap in _open(session)):
         return
-    for listed_table in session.listed(held.schema):
-        if listed_table.name.startswith(held.name):
-            session.execute(drop("TABLE", table(listed_table.name, held.schema, session.catalog), if_exists=True))
+    for listed in session.listed(held.schema):
+        if listed.name.startswith(held.name):
+            session.execute(drop("TABLE", table(listed.name, held.schema, session.catalog), if_exists=True))
 
 
 def _open(session: WarehouseSession) -> list[tuple[int, Swap]]:
     """The intents of a warehouse, with the numbers of their releases."""
-    open_swaps_here = SWAPS.of(session.ledger, open_swaps(session.ledger, session.catalog))
-    return [(number, swap) for number, (swap,) in sorted(open_swaps_here.items())]
+    swaps = SWAPS.of(session.ledger, open_swaps(session.ledger, session.catalog))
+    return [(number, swap) for number, (swap,) in sorted(swaps.items())]
 
 
 def complete(session: WarehouseSession, number: int) -> None:
@@ -63,21 +63,21 @@ def complete(session: WarehouseSession, number: int) -> None:
     written = {item.name: swap.staged + item.name[len(release.target_name) :] for item in release.objects}
     marks = {item.name: item.mark for item in release.objects}
     there = objects_called(session, schema, [*written, *written.values(), *swap.replaced])
-    folded_names = {read_name.casefold() for read_name in there}
+    standing = {name.casefold() for name in there}
     for name, own in written.items():
         # An interruption may have come between the renaming of two.
-        stands = next((place for place in (own, name) if place.casefold() in folded_names), own)
-        if stands.casefold() not in folded_names or mark(session, schema, stands) != marks[name]:
-            read_name = f"{shortened(stands)}, which is gone or has other rows than were verified"
+        stands = next((place for place in (own, name) if place.casefold() in standing), own)
+        if stands.casefold() not in standing or mark(session, schema, stands) != marks[name]:
+            found = f"{shortened(stands)}, which is gone or has other rows than were verified"
             hint = "Somebody else writes to the schema of releases: take that right away, and withdraw the release."
-            raise ConflictError.of("RELEASE_CHANGED", "release.name", read_name, "the rows that were written", hint)
+            raise ConflictError.of("RELEASE_CHANGED", "release.name", found, "the rows that were written", hint)
         if stands == name:
             continue
-        taken = next((read_name for read_name in there if read_name.casefold() == name.casefold()), None)
+        taken = next((each for each in there if each.casefold() == name.casefold()), None)
         if taken is not None and taken not in swap.replaced:
-            read_name = f"{shortened(name)}, which was made while releases/{number} was written"
+            found = f"{shortened(name)}, which was made while releases/{number} was written"
             hint = "Rename it and restart the server: that completes the release."
-            raise ConflictError.of("TARGET_EXISTS", "release.name", read_name, "nothing of that name", hint)
+            raise ConflictError.of("TARGET_EXISTS", "release.name", found, "nothing of that name", hint)
         if taken is not None:
             session.execute(drop("TABLE", table(taken, schema, session.catalog)))
         session.rename(table(own, schema, session.catalog), table(name, schema, session.catalog))
@@ -117,10 +117,8 @@ def recover(database: Database, warehouse: str) -> None:
         try:
             with database.rows_session(embedded, warehouse) as session:
                 complete_all(session)
-                for schema in (
-                    *(read_schema.removeprefix(scoped(warehouse, "")) for read_schema in schemas),
-                    STATE_SCHEMA,
-                ):
+                own = [schema.removeprefix(scoped(warehouse, "")) for schema in schemas]
+                for schema in (*own, STATE_SCHEMA):
                     _discard_all(session, schema)
         except (TableveilError, Stopped) as error:
             logger.error("the warehouse %s is not recovered: %s", warehouse, getattr(error, "code", "stopped"))
@@ -136,10 +134,10 @@ def _waiting(session: WarehouseSession) -> set[str]:
 def _discard_all(session: WarehouseSession, schema: str) -> None:
     """Drops what an earlier process staged in a schema for releases that the ledger does not have, or has no more."""
     decided, ended = {swap.staged for _, swap in _open(session)} | _waiting(session), set[str]()
-    for listed_table in session.listed(schema):
-        match = re.match(rf"{own_prefix(session.ledger)}\d+_([0-9a-f]+)", listed_table.name)
+    for listed in session.listed(schema):
+        match = re.match(rf"{own_prefix(session.ledger)}\d+_([0-9a-f]+)", listed.name)
         if match and match[0] not in decided:
             if match[1] not in ended:
                 session.end(match[1])
                 ended.add(match[1])
-            session.execute(drop("TABLE", table(listed_table.name, schema, session.catalog), if_exists=True))
+            session.execute(drop("TABLE", table(listed.name, schema, session.catalog), if_exists=True))

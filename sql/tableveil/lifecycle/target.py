@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from sqlglot import exp
-
 from tableveil.answers import SPREAD_SCHEMAS
-from tableveil.backend import WarehouseSession, table
+from tableveil.backend import WarehouseSession, sql, table
 from tableveil.errors import ConflictError, Fault, nearest, shortened
 from tableveil.policy import IfExists, Policy, ReleaseTarget
 from tableveil.release.label_columns import check_label_columns
@@ -58,23 +56,17 @@ def check_existing(session: WarehouseSession, target: ReleaseTarget) -> dict[str
     owned = release_objects.of_target(session.ledger, session.scope(target.schema), target.name)
     existing = objects_called(session, target.schema, [*target.object_names, *owned])
     if existing and target.if_exists is IfExists.FAIL:
-        raise ConflictError.of(
-            "TARGET_EXISTS",
-            "release.name",
-            f"{_told(existing)} in schema {shortened(target.schema)}",
-            "nothing of that name" if len(existing) == 1 else "nothing of these names",
-            "Choose another name, or set if_exists: REPLACE to replace an earlier release.",
-        )
+        found = f"{_told(existing)} in schema {shortened(target.schema)}"
+        expected = "nothing of that name" if len(existing) == 1 else "nothing of these names"
+        hint = "Choose another name, or set if_exists: REPLACE to replace an earlier release."
+        raise ConflictError.of("TARGET_EXISTS", "release.name", found, expected, hint)
     foreign = foreign_objects(session, target.schema, existing, owned)
     if foreign:
         what, pronoun = ("which is", "it") if len(foreign) == 1 else ("which are", "them")
-        raise ConflictError.of(
-            "TARGET_EXISTS",
-            "release.name",
-            f"{_told(foreign)}, {what} not what an earlier release of this name wrote",
-            "only objects of an earlier release to replace",
-            f"Choose another name, or remove {pronoun} yourself.",
-        )
+        found = f"{_told(foreign)}, {what} not what an earlier release of this name wrote"
+        expected = "only objects of an earlier release to replace"
+        hint = f"Choose another name, or remove {pronoun} yourself."
+        raise ConflictError.of("TARGET_EXISTS", "release.name", found, expected, hint)
     return existing
 
 
@@ -97,26 +89,18 @@ def foreign_objects(
     """The existing objects that are not `owned`: `owned` are a release's objects, with their numbers of rows."""
     # Warehouses may keep names in small letters.
     own_rows = {name.casefold(): rows for name, rows in owned.items()}
-    return {
-        name: kind
-        for name, kind in existing.items()
-        if count_rows(session, name, schema) != own_rows.get(name.casefold())
-    }
+    rows = {name: count_rows(session, name, schema) for name in existing}
+    return {name: kind for name, kind in existing.items() if rows[name] != own_rows.get(name.casefold())}
 
 
 def count_rows(session: WarehouseSession, name: str, schema: str) -> int:
     """A user's table may have taken the name of a release that was dropped; its number of rows differs."""
     # By its full name: a job's own temporary table may have the short one.
     whole = table(name, schema, session.catalog)
-    count: int = session.value(exp.select(exp.Count(this=exp.Star())).from_(whole))
-    return count
+    return int(session.value(sql("SELECT count(*) FROM $whole", whole=whole)))
 
 
 def objects_called(session: WarehouseSession, schema: str, names: Iterable[str]) -> dict[str, str]:
     """The tables and views of a schema with these names, in any case."""
     wanted = {name.casefold() for name in names}
-    return {
-        listed_table.name: listed_table.kind
-        for listed_table in session.listed(schema)
-        if listed_table.name.casefold() in wanted
-    }
+    return {each.name: each.kind for each in session.listed(schema) if each.name.casefold() in wanted}

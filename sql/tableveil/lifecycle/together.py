@@ -9,7 +9,7 @@ from itertools import islice
 import numpy as np
 from sqlglot import exp
 
-from tableveil.backend import Session, WarehouseSession, alias, cast, collected, column, table
+from tableveil.backend import Session, WarehouseSession, collected, column, sql
 from tableveil.classes import WITHOUT_ROW, EarlierClasses, Owners
 from tableveil.counting import Earlier
 from tableveil.counting.earlier import EARLIER
@@ -74,11 +74,8 @@ def find_earlier(
         owned = Owners(owners["code"], owners["person"], owners["records"])
     earlier_classes = EarlierClasses(tuple(together_with), classes, records, present, owners=owned)
     earlier_classes = replace(earlier_classes, together=_sets(earlier_classes, policy))
-    counted = session.embedded.arrays(
-        exp.select(column("code"), alias(cast(exp.Count(this=exp.Star()), "BIGINT"), "n"))
-        .from_(table(EARLIER))
-        .group_by(column("code"))
-    )
+    by_code = f"SELECT code, CAST(count(*) AS BIGINT) AS n FROM {EARLIER} GROUP BY code"
+    counted = session.embedded.arrays(sql(by_code))
     there = np.bincount(counted["code"].astype(np.intp), counted["n"], earlier_classes.combinations)[:-1]
     strangers = [
         release

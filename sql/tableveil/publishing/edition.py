@@ -14,7 +14,7 @@ from tableveil.lifecycle import require_public
 from tableveil.lifecycle.target import objects_called
 from tableveil.lifecycle.withdraw import is_as_written
 from tableveil.policy import Policy
-from tableveil.state.release_objects import ObjectKind
+from tableveil.state.release_objects import ObjectKind, ReleaseObject
 from tableveil.state.releases import RELEASES
 
 PolicyOf = Callable[[str], Policy]
@@ -83,14 +83,17 @@ def read_edition(session: Session, number: int, policy_of: PolicyOf) -> Edition:
     there = objects_called(session, release.target_schema, names)
     changed = [item.name for item in release.objects if not is_as_written(session, release, item, there)]
     if changed:
-        raise ConflictError.of(
-            "OBJECTS_CHANGED",
-            "release",
-            f"{', '.join(map(shortened, changed))}, changed or dropped since it was verified",
-            "what was written and verified",
-            "Make the release again.",
-        )
+        found = f"{', '.join(map(shortened, changed))}, changed or dropped since it was verified"
+        expected, hint = "what was written and verified", "Make the release again."
+        raise ConflictError.of("OBJECTS_CHANGED", "release", found, expected, hint)
     comments = catalog.comments(session, release.target_schema)
+
+    def described(written: ReleaseObject) -> Item:
+        rows = table(written.name, release.target_schema, session.catalog)
+        columns, words = session.described(exp.select("*").from_(rows)), comments[written.name]
+        of_columns = {column: comment for column, comment in words.items() if column}
+        return Item(written.name, written.kind, tuple(columns), words.get("", ""), of_columns)
+
     return Edition(
         number,
         release.target_schema,
@@ -99,16 +102,5 @@ def read_edition(session: Session, number: int, policy_of: PolicyOf) -> Edition:
         release.versions.get("tableveil", ""),
         tuple(map(str, policy_of(release.policy).privacy_models)),
         release.suppressed_records,
-        tuple(
-            Item(
-                item.name,
-                item.kind,
-                tuple(
-                    session.described(exp.select("*").from_(table(item.name, release.target_schema, session.catalog)))
-                ),
-                comments[item.name].get("", ""),
-                {column: comment for column, comment in comments[item.name].items() if column},
-            )
-            for item in release.objects
-        ),
+        tuple(map(described, release.objects)),
     )

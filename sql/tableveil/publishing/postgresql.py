@@ -48,10 +48,9 @@ class PostgresqlTarget:
         try:
             import adbc_driver_postgresql  # noqa: F401
         except ImportError:
-            raise InvalidError.of(
-                *("POSTGRESQL_MISSING", "publish", "no driver for PostgreSQL", "the package adbc-driver-postgresql"),
-                "Install it: pip install 'tableveil[postgresql]'.",
-            ) from None
+            expected, hint = "the package adbc-driver-postgresql", "Install it: pip install 'tableveil[postgresql]'."
+            found = "no driver for PostgreSQL"
+            raise InvalidError.of("POSTGRESQL_MISSING", "publish", found, expected, hint) from None
         place, _, query = url.partition("?")
         options = parse_qsl(query)
         self._schema = dict(options).get("schema", "public")

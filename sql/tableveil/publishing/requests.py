@@ -65,9 +65,9 @@ def take_back(session: Session, number: int, target: str) -> None:
 
 def due_at(ledger: Ledger, target: str) -> Due:
     """The steps that are due at a target, by what the ledger says now."""
-    read_due = publications.at_target(ledger, target)
+    asked = publications.at_target(ledger, target)
     suspended = {number for (number,) in ledger.rows("SELECT release FROM tableveil.suspended_releases")}
-    return due(read_due, RELEASES.among(ledger, list(read_due)), suspended)
+    return due(asked, RELEASES.among(ledger, list(asked)), suspended)
 
 
 def due(found: Mapping[int, Publication], releases: Collection[Release], suspended: Collection[int]) -> Due:
