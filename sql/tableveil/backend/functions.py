@@ -19,24 +19,9 @@ def is_finite(value: exp.Expr) -> exp.Expr:
     return _call("isfinite", value)
 
 
-def in_composed_form(value: exp.Expr) -> exp.Expr:
-    """The text in Unicode's normalization form C."""
-    return _call("nfc_normalize", value)
-
-
 def replaced(value: exp.Expr, old: str, new: str) -> exp.Expr:
     """The text with every occurrence of one part replaced by another."""
     return _call("replace", value, exp.Literal.string(old), exp.Literal.string(new))
-
-
-def digits_of(value: exp.Expr) -> exp.Expr:
-    """The decimal digits of a text, one after another."""
-    return _call("regexp_replace", value, *map(exp.Literal.string, ("[^0-9]", "", "g")))
-
-
-def matches(value: exp.Expr, pattern: str) -> exp.Expr:
-    """Whether a part of the text has the form of a regular expression."""
-    return _call("regexp_matches", value, exp.Literal.string(pattern))
 
 
 def time_of_format(value: exp.Expr, wanted: exp.Expr) -> exp.Expr:
@@ -52,18 +37,6 @@ def later_by_years(value: exp.Expr, years: exp.Expr) -> exp.Expr:
 def month_start(value: exp.Expr) -> exp.Expr:
     """The first day of a date's month."""
     return _call("date_trunc", exp.Literal.string("month"), value)
-
-
-def seconds_of(value: exp.Expr) -> exp.Expr:
-    """The seconds of a date or a timestamp since 1970."""
-    return _call("epoch", value)
-
-
-def padded(value: exp.Expr, length: int, filling: str) -> exp.Expr:
-    """The text with a filling before it, up to a length; a longer one is cut."""
-    return exp.Pad(
-        this=value, expression=exp.Literal.number(length), fill_pattern=exp.Literal.string(filling), is_left=True
-    )
 
 
 def listed(entries: exp.Expr, position: exp.Expr) -> exp.Expr:

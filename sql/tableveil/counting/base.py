@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +18,10 @@ from tableveil.backend import (
     collected,
     column,
     conjunction,
+    expression,
     left_join,
     number,
+    sql,
     table,
 )
 from tableveil.classes import KeyLayout, SensitiveColumn
@@ -188,8 +191,12 @@ def without_earlier(session: Session, base: BaseHistogram) -> BaseHistogram:
         levels = tuple(levels for j, levels in enumerate(histogram.levels) if j != at)
         rolled = replace(histogram, name=f"alone_{histogram.name}", levels=levels)
         codes = [alias(column(name), code) for name, code in zip(names, rolled.columns, strict=True)]
-        total = alias(cast(exp.Sum(this=column("n")), "BIGINT"), "n")
-        query = exp.select(*codes, total).from_(table(histogram.table_name)).group_by(*map(column, names))
+        query = sql(
+            "SELECT $codes, CAST(sum(n) AS BIGINT) AS n FROM $rows GROUP BY $names",
+            codes=codes,
+            rows=table(histogram.table_name),
+            names=[*map(column, names)],
+        )
         return replace(rolled, rows=session.stage(rolled.table_name, query))
 
     return replace(
@@ -248,14 +255,9 @@ def _counted_values(dictionary: Counted) -> SensitiveColumn:
 
 def _totals(session: Session, histogram: Histogram) -> tuple[int, int]:
     """The number of records, and the number of those that are not withheld."""
-    totals = exp.select(
-        exp.Coalesce(this=exp.Sum(this=column("n")), expressions=[number(0)]),
-        exp.Coalesce(
-            this=exp.Filter(this=exp.Sum(this=column("n")), expression=exp.Where(this=histogram.not_withheld())),
-            expressions=[number(0)],
-        ),
-    ).from_(table(histogram.table_name, alias="base"))
-    records, searchable = session.row(totals)
+    totals = "SELECT coalesce(sum(n), 0), coalesce(sum(n) FILTER (WHERE $searchable), 0) FROM $rows AS base"
+    rows = table(histogram.table_name)
+    records, searchable = session.row(sql(totals, searchable=histogram.not_withheld(), rows=rows))
     return int(records), int(searchable)
 
 
@@ -269,11 +271,8 @@ def counted_keys(rows: exp.Select, codes: Sequence[exp.Expr], layout: KeyLayout)
         keys[layout.word[j]].append(exp.Mul(this=cast(code, "BIGINT"), expression=number(layout.stride[j])))
     packed = rows.select(*(alias(summed(parts), f"w{word}") for word, parts in enumerate(keys)))
     words = [column(f"w{word}") for word in range(layout.words)]
-    return (
-        exp.select(*words, alias(exp.Count(this=exp.Star()), "n"))
-        .from_(packed.subquery("packed"))
-        .group_by(*(word.copy() for word in words))
-    )
+    query = "SELECT $words, count(*) AS n FROM $packed GROUP BY $words"
+    return sql(query, words=words, packed=packed.subquery("packed"))
 
 
 def _single_level(codes: int, null_code: int | None = None) -> AttributeLevels:
@@ -289,7 +288,7 @@ def equal_records(session: Session, source: Source, base: BaseHistogram) -> tupl
         return class_size_histogram(session, base)
     # NULL equals NULL.
     names = [column(dictionary.column.name, "source") for dictionary in recognizing]
-    counted = exp.select(alias(exp.Count(this=exp.Star()), "n")).from_(source.table("source")).group_by(*names)
+    counted = sql("SELECT count(*) AS n FROM $rows GROUP BY $names", rows=source.table("source"), names=names)
     return _sizes(session, counted.subquery("equal"))
 
 
@@ -299,18 +298,13 @@ def class_size_histogram(session: Session, base: BaseHistogram) -> tuple[NDArray
     if base.columns.earlier is None:
         return _sizes(session, counted)
     labels = [column(name) for name in base.histogram.columns[:-1]]
-    total = alias(cast(exp.Sum(this=column("n")), "BIGINT"), "n")
-    return _sizes(session, exp.select(total).from_(counted).group_by(*labels).subquery("classes"))
+    classes = sql("SELECT CAST(sum(n) AS BIGINT) AS n FROM $rows GROUP BY $labels", rows=counted, labels=labels)
+    return _sizes(session, classes.subquery("classes"))
 
 
 def _sizes(session: Session, groups: exp.Expr) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    query = (
-        exp.select(alias(column("n"), "size"), alias(exp.Count(this=exp.Star()), "classes"))
-        .from_(groups)
-        .group_by(column("n"))
-        .order_by(column("n"))
-    )
-    arrays = session.arrays(query)
+    query = "SELECT n AS size, count(*) AS classes FROM $groups GROUP BY n ORDER BY n"
+    arrays = session.arrays(sql(query, groups=groups))
     return arrays["size"].astype(np.int64), arrays["classes"].astype(np.int64)
 
 
@@ -346,7 +340,7 @@ def _joined(
     joined = left_join(query, table(dictionary.table_name, alias=as_), value)
     group: exp.Expr = column(group_name, as_)
     if null_group is not None:
-        group = exp.Coalesce(this=group, expressions=[number(null_group)])
+        group = expression("coalesce($group, $null_group)", group=group, null_group=number(null_group))
     return joined, group
 
 
@@ -361,8 +355,12 @@ def _joined_jointly(query: exp.Select, dictionary: Jointly, of: str, as_: str) -
 def unpacked(layout: KeyLayout, attribute: int) -> exp.Expr:
     """An attribute's group number, taken out of the key words `w0`, `w1`, …, in the smallest type that holds it."""
     radix = max(layout.radices[attribute], 1)
-    shifted = exp.IntDiv(this=column(f"w{layout.word[attribute]}"), expression=number(layout.stride[attribute]))
-    return cast(exp.Mod(this=exp.paren(shifted), expression=number(radix)), code_type(radix))
+    return expression(
+        f"CAST(($word // $stride) % $radix AS {code_type(radix)})",
+        word=column(f"w{layout.word[attribute]}"),
+        stride=number(layout.stride[attribute]),
+        radix=number(radix),
+    )
 
 
 def code_type(codes: int) -> str:
@@ -372,7 +370,4 @@ def code_type(codes: int) -> str:
 
 def summed(parts: Sequence[exp.Expr]) -> exp.Expr:
     """The sum of one or more terms."""
-    total = parts[0]
-    for part in parts[1:]:
-        total = exp.Add(this=total, expression=part)
-    return total
+    return reduce(lambda total, part: exp.Add(this=total, expression=part), parts)

@@ -20,12 +20,11 @@ from tableveil.backend import (
     column,
     conjunction,
     create_table,
-    identifier,
+    expression,
     in_one_spelling,
-    is_finite,
     left_join,
     number,
-    row_number,
+    sql,
     table,
 )
 from tableveil.classes import KeyLayout
@@ -63,16 +62,11 @@ def weight_facts(session: WarehouseSession, analyzed: Analyzed) -> WeightFacts:
     """Defects of the weights; none if there are no weights."""
     if analyzed.weight is None:
         return WeightFacts(0, 0, 0)
-    weight = cast(column(analyzed.weight.name), "DOUBLE")
-    finite = is_finite(weight)
-    below = exp.and_(finite.copy(), exp.LT(this=weight.copy(), expression=number(1)))
-    wanted = (
-        exp.CountIf(this=weight.copy().is_(exp.null())),
-        exp.CountIf(this=exp.Not(this=finite.copy())),
-        exp.CountIf(this=below),
+    query = (
+        "SELECT count_if($w::DOUBLE IS NULL), count_if(NOT isfinite($w::DOUBLE)), "
+        "count_if(isfinite($w::DOUBLE) AND $w::DOUBLE < 1) FROM $rows"
     )
-    null, not_finite, below_one = session.row(exp.select(*wanted).from_(analyzed.source.table()))
-    return WeightFacts(null, not_finite, below_one)
+    return WeightFacts(*session.row(sql(query, w=column(analyzed.weight.name), rows=analyzed.source.table())))
 
 
 def count_frequencies(session: WarehouseSession, analyzed: Analyzed) -> CountedFrequencies:
@@ -83,7 +77,7 @@ def count_frequencies(session: WarehouseSession, analyzed: Analyzed) -> CountedF
     Raises:
         InvalidError: there are more than `MOST_COMBINATIONS`, or more rows than the arrays can number.
     """
-    rows = session.value(exp.select(exp.Count(this=exp.Star())).from_(analyzed.source.table()))
+    rows = session.value(sql("SELECT count(*) FROM $rows", rows=analyzed.source.table()))
     if rows >= MOST_RECORDS:
         raise InvalidError.of(
             "TOO_MANY_RECORDS",
@@ -105,7 +99,7 @@ def count_frequencies(session: WarehouseSession, analyzed: Analyzed) -> CountedF
     people, population_records = None, None
     if analyzed.source.population is not None:
         population = analyzed.source.population.table("source")
-        population_records = session.value(exp.select(exp.Count(this=exp.Star())).from_(population))
+        population_records = session.value(sql("SELECT count(*) FROM $rows", rows=population))
         people = _people(session, combinations, _keys(population, values, layout))
     frequencies = Frequencies(
         codes=tuple(
@@ -154,11 +148,10 @@ def _codes(layout: KeyLayout, words: Sequence[NDArray[np.int64]], attribute: int
 
 def _by_grouping(session: WarehouseSession, keys: exp.Select, layout: KeyLayout, weighted: bool) -> _Combinations:
     words = [column(f"w{word}") for word in range(layout.words)]
-    measured = [alias(exp.Count(this=exp.Star()), "n")]
-    if weighted:
-        measured.append(alias(exp.Sum(this=column("weight")), "weight"))
-    query = exp.select(*words, *measured).from_(keys.subquery("packed")).group_by(*words).limit(MOST_COMBINATIONS + 1)
-    arrays = session.embedded.arrays(exp.select("*").from_(collected(session, "risk_counted", query)))
+    weight = ", sum(weight) AS weight" if weighted else ""
+    text = f"SELECT $words, count(*) AS n{weight} FROM $keys GROUP BY $words LIMIT {MOST_COMBINATIONS + 1}"
+    query = sql(text, words=words, keys=keys.subquery("packed"))
+    arrays = session.embedded.arrays(sql("SELECT * FROM $rows", rows=collected(session, "risk_counted", query)))
     if len(arrays["n"]) > MOST_COMBINATIONS:
         raise InvalidError.of(
             "TOO_MANY_COMBINATIONS",
@@ -177,16 +170,17 @@ def _people(session: WarehouseSession, combinations: _Combinations, keys: exp.Se
     arrays = {name: pa.array(words) for name, words in zip(names, combinations.words, strict=True)}
     arrays["position"] = pa.array(np.arange(len(combinations.records)))
     same = conjunction(exp.EQ(this=column(name, "known"), expression=column(name, "risk_people")) for name in names)
-    counted = exp.select(*map(column, names), alias(exp.Count(this=exp.Star()), "n")).from_(keys.subquery("packed"))
-    counted = counted.where(conjunction(column(name).is_(exp.null()).not_() for name in names))
-    query = (
-        exp.select(column("position", "known"), column("n", "risk_people"))
-        .from_(exp.Table(this=identifier("known_combinations"), alias=exp.TableAlias(this=identifier("known"))))
-        .join(collected(session, "risk_people", counted.group_by(*map(column, names))), on=same)
+    counted = sql(
+        "SELECT $words, count(*) AS n FROM $keys WHERE $present GROUP BY $words",
+        words=[*map(column, names)],
+        keys=keys.subquery("packed"),
+        present=conjunction(column(name).is_(exp.null()).not_() for name in names),
     )
+    query = "SELECT known.position, risk_people.n FROM known_combinations AS known JOIN $counted ON $same"
+    rows = collected(session, "risk_people", counted)
     people = np.zeros(len(combinations.records), np.int64)
     with session.embedded.relation("known_combinations", pa.table(arrays)):
-        counted_arrays = session.embedded.arrays(query)
+        counted_arrays = session.embedded.arrays(sql(query, counted=rows, same=same))
     people[counted_arrays["position"]] = counted_arrays["n"]
     return people
 
@@ -208,7 +202,7 @@ def write_frequencies(
             for j, held_value in enumerate(counted.values)
         ),
         *(alias(column(f"m{i}", "frequencies"), _free(name, names)) for i, name in enumerate(measures)),
-    ).from_(exp.Table(this=identifier("frequencies")))
+    ).from_(table("frequencies"))
     for j, held_value in enumerate(counted.values):
         same = exp.EQ(this=column(f"c{j}", "frequencies"), expression=column("code", f"d{j}"))
         query = query.join(table(held_value.table_name, alias=f"d{j}"), on=same)
@@ -225,17 +219,14 @@ def _free(name: str, taken: set[str]) -> str:
 def _distinct_values(session: WarehouseSession, analyzed: Analyzed, position: int) -> DistinctValues:
     read_identifier = analyzed.quasi_identifiers[position]
     name = f"risk_values_{position}"
-    value = alias(column(read_identifier.name), "value")
-    distinct = exp.select(value).distinct().from_(analyzed.source.table())
+    distinct = "SELECT DISTINCT $value AS value FROM $rows"
+    rows = sql(distinct, value=column(read_identifier.name), rows=analyzed.source.table())
     # Grouping leaves open which sign a zero has.
     shown = in_one_spelling(column("value")) if read_identifier.kind is ValueKind.FLOAT else column("value")
-    code = exp.Sub(this=row_number([exp.Ordered(this=column("value"), nulls_first=False)]), expression=number(1))
-    query = exp.select(alias(shown, "value"), alias(code, "code")).from_(collected(session, "risk_distinct", distinct))
-    session.embedded.stage(name, query)
+    query = "SELECT $shown AS value, row_number() OVER (ORDER BY value) - 1 AS code FROM $rows"
+    session.embedded.stage(name, sql(query, shown=shown, rows=collected(session, "risk_distinct", rows)))
     session.lend(name)
-    codes, present = session.embedded.row(
-        exp.select(exp.Count(this=exp.Star()), exp.Count(this=column("value"))).from_(table(name))
-    )
+    codes, present = session.embedded.row(sql("SELECT count(*), count(value) FROM $rows", rows=table(name)))
     return DistinctValues(read_identifier, name, codes, codes - 1 if present < codes else None)
 
 
@@ -250,7 +241,7 @@ def _keys(rows: exp.Expr, values: Sequence[DistinctValues], layout: KeyLayout) -
         code: exp.Expr = column("code", f"d{j}")
         if held_value.null_code is not None:
             # NULL equals nothing.
-            is_null = exp.If(this=value.copy().is_(exp.null()), true=number(held_value.null_code))
-            code = exp.Case(ifs=[is_null], default=code)
+            case = "CASE WHEN $value IS NULL THEN $null_code ELSE $code END"
+            code = expression(case, value=value, null_code=number(held_value.null_code), code=code)
         words[layout.word[j]].append(exp.Mul(this=code, expression=number(layout.stride[j])))
     return query.select(*(alias(summed(parts), f"w{word}") for word, parts in enumerate(words)))

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, drop, number, row_hash, table
+from tableveil.backend import Session, alias, cast, column, drop, expression, number, row_hash, sql, table
 from tableveil.classes import EquivalenceClasses, KeyLayout, LevelMaps, PartCount
 from tableveil.counting.base import unpacked
 from tableveil.hierarchy import AttributeLevels
@@ -55,17 +55,12 @@ class HistogramTables:
         query, words = self._keyed(name, at, transformation, self._layout(transformation))
         among = np.flatnonzero(groups[self._maps.between(attribute, at[attribute], transformation[attribute])])
         chosen = exp.In(this=column(f"c{attribute}", "r"), expressions=[number(int(group)) for group in among])
-        counted = (
-            query.where(chosen)
-            .select(alias(exp.Sum(this=column("n", "r")), "n"), alias(exp.Count(this=exp.Star()), "of"))
-            .group_by(*words)
+        counted = query.where(chosen).select(expression("sum(r.n) AS n"), expression("count(*) AS of"))
+        totals = (
+            "SELECT CAST(sum(of) AS BIGINT), count(*), CAST(sum(n) FILTER (WHERE n < $size) AS BIGINT) FROM $counted"
         )
-        n = column("n")
-        small = exp.Filter(
-            this=exp.Sum(this=n), expression=exp.Where(this=exp.LT(this=n.copy(), expression=number(size)))
-        )
-        totals = [cast(exp.Sum(this=column("of")), "BIGINT"), exp.Count(this=exp.Star()), cast(small, "BIGINT")]
-        row = self._session.row(exp.select(*totals).from_(counted.subquery("counted")))
+        classes = counted.group_by(*words).subquery("counted")
+        row = self._session.row(sql(totals, size=number(size), counted=classes))
         return PartCount(*(int(total or 0) for total in row))
 
     def estimated_rows(self, name: str, at: Transformation, transformation: Transformation) -> int:
@@ -82,7 +77,7 @@ class HistogramTables:
         # Counted before it is made: a roll-up that was stopped half-way must not block the name.
         made = f"roll_up_{self._name}_{next(self._numbers)}"
         self._session.stage(made, exp.select(*codes, column("n")).from_(grouped))
-        return made, self._session.value(exp.select(exp.Count(this=exp.Star())).from_(table(made)))
+        return made, self._session.value(sql("SELECT count(*) FROM $made", made=table(made)))
 
     def size(self, at: Transformation, rows: int) -> int:
         """Bytes of a histogram's columns, uncompressed."""
@@ -101,9 +96,8 @@ class HistogramTables:
 
     def marginal(self, name: str, attribute: int) -> NDArray[np.int64]:
         """Records per code of a quasi-identifier, from a table at level 0."""
-        total = alias(cast(exp.Sum(this=column("n")), "BIGINT"), "records")
-        query = exp.select(alias(column(f"c{attribute}"), "code"), total).from_(table(name))
-        arrays = self._session.arrays(query.group_by(column(f"c{attribute}")))
+        query = "SELECT $code AS code, CAST(sum(n) AS BIGINT) AS records FROM $rows GROUP BY $code"
+        arrays = self._session.arrays(sql(query, code=column(f"c{attribute}"), rows=table(name)))
         counts = np.zeros(len(self._levels[attribute].groups[0]), np.int64)
         counts[arrays["code"]] = arrays["records"]
         return counts
@@ -144,7 +138,6 @@ class HistogramTables:
             above = range(low, self._levels[attribute].top + 1)
             groups = {f"g{high}": pa.array(self._maps.between(attribute, low, high)) for high in above}
             with self._session.relation("level_groups", pa.table(groups)):
-                query = exp.select("*").from_(table("level_groups"))
-                self._session.stage(name, query)
+                self._session.stage(name, sql("SELECT * FROM level_groups"))
             self._level_tables[attribute, low] = name
         return self._level_tables[attribute, low]

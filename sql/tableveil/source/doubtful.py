@@ -7,16 +7,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, drop, later_by_years, padded, render, table, text
+from tableveil.backend import Session, alias, cast, column, drop, expression, number, render, sql, table, text
 from tableveil.drafting import Meaning, meaning_of
 from tableveil.hierarchy import ValueKind
 from tableveil.source.model import Column, Source
 
-Repair = Callable[[exp.Expr], exp.Expr]
+Repair = Callable[..., exp.Expr]
+"""An expression by the `value` that it repairs."""
 
 
 class DoubtKind(StrEnum):
@@ -85,6 +87,7 @@ _DAYS = (
 )
 
 _VALUES = table("doubted_values", "", "temp")
+_FOLDED = "lower(trim($value))"
 
 
 def doubts(
@@ -99,39 +102,23 @@ def doubts(
     repaired: dict[str, exp.Expr] = {}
     for each in columns:
         for kind, records, repair in _found(session, source, each, today or datetime.date.today()):
-            doubtful.append(DoubtfulValues(each.name, kind, records, render(repair(column(each.name)))))
-            repaired[each.name] = repair(repaired.get(each.name, column(each.name)))
+            doubtful.append(DoubtfulValues(each.name, kind, records, render(repair(value=column(each.name)))))
+            repaired[each.name] = repair(value=repaired.get(each.name, column(each.name)))
     if not doubtful:
         return Doubts((), "")
     wanted = [alias(repaired[name], name) if name in repaired else column(name) for name in all_columns]
-    place = source.reference
-    rows = exp.select(*wanted).from_(table(place.table, place.schema))
+    rows = render(table(source.reference.table, source.reference.schema))
     if source.query is not None:
-        names = ", ".join(render(each) for each in wanted)
-        return Doubts(tuple(doubtful), f"SELECT {names} FROM (\n{source.query.text}\n) AS {render(_SOURCE)}")
-    return Doubts(tuple(doubtful), render(rows))
-
-
-_SOURCE = exp.to_identifier("source", quoted=True)
+        rows = f'(\n{source.query.text}\n) AS "source"'
+    return Doubts(tuple(doubtful), f"SELECT {', '.join(map(render, wanted))} FROM {rows}")
 
 
 def largest_shares(session: Session, source: Source, names: Iterable[str]) -> dict[str, float]:
     """The share of the records that the most frequent value of each column has; NULL is a value like others."""
-    counted = {
-        name: exp.select(alias(exp.Count(this=exp.Star()), "records")).from_(source.table()).group_by(column(name))
-        for name in names
-    }
-    most = exp.Max(this=column("records"))
-    return {
-        name: float(
-            session.value(exp.select(exp.Div(this=most.copy(), expression=_total())).from_(shares.subquery("v")))
-        )
-        for name, shares in counted.items()
-    }
-
-
-def _total() -> exp.Expr:
-    return cast(exp.Sum(this=column("records")), "DOUBLE")
+    query = (
+        "SELECT max(records) / sum(records)::DOUBLE FROM (SELECT count(*) AS records FROM $rows GROUP BY $value) AS v"
+    )
+    return {name: float(session.value(sql(query, rows=source.table(), value=column(name)))) for name in names}
 
 
 def _found(
@@ -141,9 +128,8 @@ def _found(
     if of.kind not in (ValueKind.TEXT, *_NUMBERS, *_DATES):
         return
     value = cast(column(of.name), "VARCHAR") if of.kind is ValueKind.TEXT else column(of.name)
-    counted = exp.select(alias(value, "value"), alias(exp.Count(this=exp.Star()), "records"))
-    counted = counted.from_(source.table()).where(column(of.name).is_(exp.null()).not_()).group_by(value.copy())
-    session.stage(_VALUES.name, counted)
+    counted = "SELECT $value AS value, count(*) AS records FROM $rows WHERE $of IS NOT NULL GROUP BY $value"
+    session.stage(_VALUES.name, sql(counted, value=value, rows=source.table(), of=column(of.name)))
     records: int = session.value("SELECT coalesce(sum(records), 0)::BIGINT FROM temp.doubted_values")
     if records >= FEWEST_RECORDS:
         if of.kind is ValueKind.TEXT:
@@ -171,13 +157,10 @@ def _short_codes(session: Session, of: Column, records: int) -> Iterator[tuple[D
     short = sum(count for length, count, _ in lengths if length < usual)
     longer = any(length > usual for length, _, _ in lengths)
     if short and not longer and often >= _USUAL * records and usual >= _SHORTEST_CODE and (zeros or postal):
-
-        def repair(value: exp.Expr) -> exp.Expr:
-            original = value if of.kind is ValueKind.TEXT else cast(value, "VARCHAR")
-            digits_only = exp.RegexpLike(this=original.copy(), expression=text(f"^[0-9]{{1,{usual - 1}}}$"))
-            return exp.Case(default=original).when(digits_only, padded(original.copy(), usual, "0"))
-
-        yield DoubtKind.SHORT_CODE, short, repair
+        code = "$value" if of.kind is ValueKind.TEXT else "$value::VARCHAR"
+        filled = f"CASE WHEN regexp_matches({code}, $digits) THEN lpad({code}, $usual, '0') ELSE {code} END"
+        digits = text(f"^[0-9]{{1,{usual - 1}}}$")
+        yield DoubtKind.SHORT_CODE, short, partial(expression, filled, digits=digits, usual=number(usual))
 
 
 def _texts(session: Session, of: Column) -> Iterator[tuple[DoubtKind, int, Repair]]:
@@ -194,10 +177,7 @@ def _texts(session: Session, of: Column) -> Iterator[tuple[DoubtKind, int, Repai
         unknown = [(word, count) for word, _, count in _codes_of_none(session, "value::BIGINT")]
     if unknown:
         words = [text(word) for word, _ in unknown]
-
-        def without(value: exp.Expr) -> exp.Expr:
-            return exp.Case(default=value).when(exp.In(this=_folded(value), expressions=words), exp.null())
-
+        without = partial(expression, f"CASE WHEN {_FOLDED} IN ($words) THEN NULL ELSE $value END", words=words)
         yield DoubtKind.SENTINEL, sum(count for _, count in unknown), without
     spelled = session.rows(
         "SELECT lower(trim(value)) AS folded, arg_max(trim(value), (records, value)), "
@@ -205,22 +185,14 @@ def _texts(session: Session, of: Column) -> Iterator[tuple[DoubtKind, int, Repai
         "WHERE NOT list_contains(?::VARCHAR[], lower(trim(value))) GROUP BY folded HAVING count(*) > 1 ORDER BY folded",
         [words_for_none],
     )
-    if not spelled:
-        return
-
-    def same(value: exp.Expr) -> exp.Expr:
-        if len(spelled) > MOST_SPELLINGS:
-            return _folded(value)
-        case = exp.Case(this=_folded(value), default=value)
-        for folded, usual, _ in spelled:
-            case = case.when(text(folded), text(usual))
-        return case
-
-    yield DoubtKind.SPELLING, sum(count for *_, count in spelled), same
-
-
-def _folded(value: exp.Expr) -> exp.Expr:
-    return exp.Lower(this=exp.Trim(this=value.copy()))
+    if spelled:
+        same = partial(expression, _FOLDED)
+        if len(spelled) <= MOST_SPELLINGS:
+            cases = " ".join(f"WHEN $folded{i} THEN $usual{i}" for i in range(len(spelled)))
+            words_by_name = {f"folded{i}": text(folded) for i, (folded, *_) in enumerate(spelled)}
+            words_by_name |= {f"usual{i}": text(usual) for i, (_, usual, _) in enumerate(spelled)}
+            same = partial(expression, f"CASE {_FOLDED} {cases} ELSE $value END", **words_by_name)
+        yield DoubtKind.SPELLING, sum(count for *_, count in spelled), same
 
 
 def _numbers(session: Session, of: Column) -> Iterator[tuple[DoubtKind, int, Repair]]:
@@ -312,13 +284,13 @@ def _future(
     is_birth = meaning_of(of.name) is Meaning.BIRTH
     if not later or (2 * later > records and not is_birth):
         return
-    after_today = cast(text(f"{today}"), "DATE")
-    is_near = latest < f"{today.year + _CENTURY}"
 
-    def repair(told: exp.Expr) -> exp.Expr:
-        is_later = exp.GT(this=cast(told.copy(), "DATE"), expression=after_today.copy())
-        earlier = cast(later_by_years(told.copy(), exp.Literal.number(-_CENTURY)), of.type)
-        return exp.Case(default=told).when(is_later, earlier if is_birth and is_near else exp.null())
+    def repair(value: exp.Expr) -> exp.Expr:
+        then: exp.Expr = exp.null()
+        if is_birth and latest < f"{today.year + _CENTURY}":
+            then = cast(expression(f"$value + to_years(CAST({-_CENTURY} AS INTEGER))", value=value), of.type)
+        query = "CASE WHEN $value::DATE > $today::DATE THEN $then ELSE $value END"
+        return expression(query, value=value, today=text(f"{today}"), then=then)
 
     yield DoubtKind.FUTURE, later, repair
 
@@ -353,12 +325,8 @@ def _far_outside(
     )
     ends = _written(of, lowest, highest)
     if outside and ends is not None:
-        low, high = ends
-
-        def inside(told: exp.Expr) -> exp.Expr:
-            return exp.Case().when(exp.Between(this=told.copy(), low=low.copy(), high=high.copy()), told)
-
-        yield DoubtKind.FAR_OUTSIDE, outside, inside
+        inside = "CASE WHEN $value BETWEEN $low AND $high THEN $value END"
+        yield DoubtKind.FAR_OUTSIDE, outside, partial(expression, inside, low=ends[0], high=ends[1])
 
 
 def _written(of: Column, lowest: float, highest: float) -> tuple[exp.Expr, exp.Expr] | None:
@@ -380,12 +348,5 @@ def _number(value: Any) -> exp.Expr:
     return exp.Neg(this=plain) if value < 0 else plain
 
 
-def _nullified(values: Any) -> Repair:
-    listed = list(values)
-
-    def repair(told: exp.Expr) -> exp.Expr:
-        return exp.Case(default=told).when(
-            exp.In(this=told.copy(), expressions=[value.copy() for value in listed]), exp.null()
-        )
-
-    return repair
+def _nullified(values: Iterable[exp.Expr]) -> Repair:
+    return partial(expression, "CASE WHEN $value IN ($values) THEN NULL ELSE $value END", values=list(values))

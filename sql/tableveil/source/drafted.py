@@ -13,21 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import (
-    Session,
-    WarehouseSession,
-    alias,
-    cast,
-    collected,
-    column,
-    is_finite,
-    number,
-    row_hash,
-    row_number,
-    seconds_of,
-    table,
-    text,
-)
+from tableveil.backend import Session, WarehouseSession, alias, cast, collected, column, expression, number, sql, table
 from tableveil.drafting import PARTIAL_DATES, PARTIAL_DATES_BACKWARDS, ColumnFacts, identifies_by_name, may_be_code
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import TableReference
@@ -46,10 +32,13 @@ _RANGED = (ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT, ValueKind.DATE
 
 
 _MEDICAL = {
-    "ICD": ("^[A-TV-Z][0-9][0-9A-Z](\\.[0-9A-Z]{1,4})?$", "\\."),
-    "ATC": ("^[A-DG-JL-NPRSV][0-9]{2}[A-Z]{2}[0-9]{2}$", "."),
+    name: f"bool_and(regexp_matches($value::VARCHAR, '{form}')) AND bool_or(regexp_matches($value::VARCHAR, '{one}'))"
+    for name, form, one in (
+        ("ICD", "^[A-TV-Z][0-9][0-9A-Z](\\.[0-9A-Z]{1,4})?$", "\\."),
+        ("ATC", "^[A-DG-JL-NPRSV][0-9]{2}[A-Z]{2}[0-9]{2}$", "."),
+    )
 }
-"""Forms of all values in medical codes, and of at least one: `A10` alone may be a seat, or a ward."""
+"""Whether all values have the form of medical codes, and one another form: `A10` alone may be a seat, or a ward."""
 
 _LONGEST_MEDICAL = 8
 
@@ -70,6 +59,18 @@ _PARTIAL_DATES = {
 
 A day first is not told from a month first where a slash is between.
 """
+_DAYS = ("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d-%m-%Y")
+_DAY_OF_FORMATS = ", ".join(f"try_strptime(left(value, 10), '{written}')" for written in _DAYS)
+"""The day of the first ten characters, in whatever order."""
+_FORMATS = {
+    **{
+        kind: f"count_if(regexp_full_match(value, '{pattern}')) = count(*) "
+        f"AND count_if(regexp_full_match(value, '{longer}') AND coalesce({_DAY_OF_FORMATS}) IS NULL) > 0"
+        for kind, (pattern, longer) in _PARTIAL_DATES.items()
+    },
+    **{written: f"count(try_strptime(value, '{written}')) = count(*)" for written in _DATE_FORMATS},
+}
+_CASES = " ".join(f"WHEN {fits} THEN '{written}'" for written, fits in _FORMATS.items())
 
 
 def role_facts(session: WarehouseSession, reference: TableReference) -> list[ColumnFacts]:
@@ -104,24 +105,25 @@ def sampled(
     """
     step = max(1, -(-columns[0].rows // most))
     wanted = [alias(_as_number(facts), f"of{position}") for position, facts in enumerate(columns)]
-    rows = exp.select(*wanted, alias(row_number([]), "position")).from_(_named(reference)).subquery("numbered")
-    remainder = exp.Mod(this=column("position"), expression=number(step))
-    arrays = session.arrays(exp.select(exp.Star()).from_(rows).where(exp.EQ(this=remainder, expression=number(0))))
+    query = (
+        "SELECT * FROM (SELECT $wanted, row_number() OVER () AS position FROM $rows) AS numbered "
+        "WHERE position % $step = 0"
+    )
+    arrays = session.arrays(sql(query, wanted=wanted, rows=_named(reference), step=number(step)))
     return {facts.name: arrays[f"of{position}"].astype(np.float64) for position, facts in enumerate(columns)}
 
 
 def _as_number(facts: ColumnFacts) -> exp.Expr:
-    value: exp.Expr = column(facts.name)
-    filled: exp.Expr = value.copy().is_(exp.null()).not_()
+    value, filled = "hash($value)", "$value IS NOT NULL"
     if facts.kind in (ValueKind.DATE, ValueKind.TIMESTAMP):
-        value, filled = seconds_of(value), is_finite(value.copy())
-    elif facts.kind not in (ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT):
-        value = row_hash(value)
-    return exp.Case(default=cast(text("NaN"), "DOUBLE")).when(filled, cast(value, "DOUBLE"))
+        value, filled = "epoch($value)", "isfinite($value)"
+    elif facts.kind in (ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT):
+        value = "$value"
+    return expression(f"CASE WHEN {filled} THEN {value}::DOUBLE ELSE 'NaN'::DOUBLE END", value=column(facts.name))
 
 
 def _uncounted(session: WarehouseSession, reference: TableReference) -> list[ColumnFacts]:
-    rows: int = session.value(exp.select(exp.Count(this=exp.Star())).from_(_named(reference)))
+    rows: int = session.value(sql("SELECT count(*) FROM $rows", rows=_named(reference)))
     columns = columns_of(session, reference)
     exactly = rows <= MOST_ROWS_COUNTED_EXACTLY and len(columns) <= MOST_COLUMNS_COUNTED_EXACTLY
     return [
@@ -148,14 +150,13 @@ def _counted(session: WarehouseSession, reference: TableReference, columns: Sequ
         if facts.kind is None:
             continue
         value = column(facts.name)
-        exact = exp.Count(this=exp.Distinct(expressions=[value.copy()]))
-        wanted[f"present{position}"] = exp.Count(this=value)
-        wanted[f"distinct{position}"] = exact if facts.exact else exp.ApproxDistinct(this=value.copy())
+        wanted[f"present{position}"] = expression("count($value)", value=value)
+        distinct = "count(DISTINCT $value)" if facts.exact else "approx_count_distinct($value)"
+        wanted[f"distinct{position}"] = expression(distinct, value=value)
         if facts.kind is ValueKind.TEXT:
-            length = exp.Length(this=cast(value.copy(), "VARCHAR"))
-            wanted[f"shortest{position}"] = exp.Min(this=length)
-            wanted[f"longest{position}"] = exp.Max(this=length.copy())
-    numbers = _numbers(session, reference, wanted)
+            wanted[f"shortest{position}"] = expression("min(length($value::VARCHAR))", value=value)
+            wanted[f"longest{position}"] = expression("max(length($value::VARCHAR))", value=value)
+    numbers = dict(zip(wanted, session.row(_select(wanted, reference)), strict=True)) if wanted else {}
     return [
         facts
         if facts.kind is None
@@ -171,39 +172,24 @@ def _counted(session: WarehouseSession, reference: TableReference, columns: Sequ
     ]
 
 
-def _numbers(session: WarehouseSession, reference: TableReference, wanted: dict[str, exp.Expr]) -> dict[str, Any]:
-    """One row of these numbers over the table, by their names."""
-    if not wanted:
-        return {}
-    query = exp.select(*(alias(expression, name) for name, expression in wanted.items())).from_(_named(reference))
-    return dict(zip(wanted, session.row(query), strict=True))
-
-
 def _with_ranges(
     session: WarehouseSession, reference: TableReference, columns: Sequence[ColumnFacts]
 ) -> list[ColumnFacts]:
     wanted: dict[str, exp.Expr] = {}
     for position, facts in enumerate(columns):
-        value = column(facts.name)
+        asked = dict[str, str]()
         if facts.kind in _RANGED:
-            wanted[f"least{position}"] = exp.Min(this=value.copy())
-            wanted[f"greatest{position}"] = exp.Max(this=value.copy())
+            asked |= {"least": "min($value)", "greatest": "max($value)"}
             if session.traits.keeps_ledger:
-                wanted[f"low{position}"] = _quantile(value, "0.01")
-                wanted[f"high{position}"] = _quantile(value, "0.99")
+                # It takes the same little memory for any number of rows.
+                asked |= {"low": "approx_quantile($value, 0.01)", "high": "approx_quantile($value, 0.99)"}
         if may_be_code(facts):
-            of_digits = exp.RegexpLike(this=cast(value, "VARCHAR"), expression=text("[^0-9]")).not_()
-            wanted[f"digits{position}"] = exp.LogicalAnd(this=of_digits)
+            asked["digits"] = "bool_and(NOT regexp_matches($value::VARCHAR, '[^0-9]'))"
         if _may_be_dates(facts):
-            has_year = exp.RegexpLike(this=cast(value, "VARCHAR"), expression=text("[0-9]{4}"))
-            wanted[f"years{position}"] = exp.LogicalAnd(this=has_year)
+            asked["years"] = "bool_and(regexp_matches($value::VARCHAR, '[0-9]{4}'))"
         if facts.kind is ValueKind.TEXT and 3 <= (facts.longest or 0) <= _LONGEST_MEDICAL:
-            for name, (form, telling) in _MEDICAL.items():
-                written = cast(value, "VARCHAR")
-                wanted[f"{name}{position}"] = exp.and_(
-                    exp.LogicalAnd(this=exp.RegexpLike(this=written, expression=text(form))),
-                    exp.LogicalOr(this=exp.RegexpLike(this=written.copy(), expression=text(telling))),
-                )
+            asked |= _MEDICAL
+        wanted |= {f"{name}{position}": expression(one, value=column(facts.name)) for name, one in asked.items()}
     ranges = _row(session, reference, wanted)
     return [
         replace(
@@ -220,11 +206,6 @@ def _with_ranges(
     ]
 
 
-def _quantile(value: exp.Expr, share: str) -> exp.Expr:
-    # It takes the same little memory for any number of rows.
-    return exp.ApproxQuantile(this=value.copy(), quantile=exp.Literal.number(share))
-
-
 def _may_be_dates(facts: ColumnFacts) -> bool:
     fits = _SHORTEST_DATE <= (facts.longest or 0) <= _LONGEST_DATE and facts.distinct <= _MOST_DATES
     return facts.kind is ValueKind.TEXT and fits
@@ -232,41 +213,23 @@ def _may_be_dates(facts: ColumnFacts) -> bool:
 
 def _date_format(session: WarehouseSession, reference: TableReference, facts: ColumnFacts) -> str:
     """The first date format that fits all values of a column of text; empty if there is none."""
-    value = column(facts.name)
-    values = exp.select(alias(cast(value, "VARCHAR"), "value")).distinct().from_(_named(reference))
-    values = values.where(value.copy().is_(exp.null()).not_())
-    rows = exp.Count(this=exp.Star())
-    case = exp.Case(default=text(""))
-    for partial, (pattern, longer) in _PARTIAL_DATES.items():
-        fits = exp.RegexpFullMatch(this=column("value"), expression=text(pattern))
-        is_part = exp.and_(
-            exp.RegexpFullMatch(this=column("value"), expression=text(longer)), _is_no_day(column("value"))
-        )
-        case = case.when(exp.and_(exp.CountIf(this=fits).eq(rows), exp.CountIf(this=is_part) > 0), text(partial))
-    for written in _DATE_FORMATS:
-        dates = exp.Count(this=exp.StrToTime(this=column("value"), format=text(written), safe=True))
-        case = case.when(exp.EQ(this=dates, expression=rows.copy()), text(written))
-    date_format: str = session.embedded.value(exp.select(case).from_(collected(session, "draft_dates", values)))
+    distinct = "SELECT DISTINCT $value::VARCHAR AS value FROM $rows WHERE $value IS NOT NULL"
+    values = collected(session, "draft_dates", sql(distinct, value=column(facts.name), rows=_named(reference)))
+    date_format: str = session.embedded.value(sql(f"SELECT CASE {_CASES} ELSE '' END FROM $values", values=values))
     return date_format
-
-
-def _is_no_day(value: exp.Expr) -> exp.Expr:
-    """Whether the first ten characters are no day, in whatever order."""
-    first = exp.Left(this=value, expression=number(10))
-    formats = ("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d-%m-%Y")
-    days = [exp.StrToTime(this=first.copy(), format=text(written), safe=True) for written in formats]
-    return exp.Coalesce(this=days[0], expressions=days[1:]).is_(exp.null())
 
 
 def _row(session: WarehouseSession, reference: TableReference, wanted: dict[str, exp.Expr]) -> dict[str, Any]:
     """One row of these aggregates over the table, by their names, as the embedded database spells them."""
     if not wanted:
         return {}
-    query = exp.select(*(alias(expression, name) for name, expression in wanted.items())).from_(_named(reference))
-    spelled = exp.select(*(cast(column(name), "VARCHAR") for name in wanted)).from_(
-        collected(session, "draft_facts", query)
-    )
+    rows = collected(session, "draft_facts", _select(wanted, reference))
+    spelled = sql("SELECT $spelled FROM $rows", spelled=[cast(column(name), "VARCHAR") for name in wanted], rows=rows)
     return dict(zip(wanted, session.embedded.row(spelled), strict=True))
+
+
+def _select(wanted: dict[str, exp.Expr], reference: TableReference) -> exp.Select:
+    return exp.select(*(alias(each, name) for name, each in wanted.items())).from_(_named(reference))
 
 
 def _named(reference: TableReference) -> exp.Table:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from tableveil.backend import WarehouseSession, alias, cast, column, number, row_hash, text, try_cast
+from tableveil.backend import WarehouseSession, alias, column, expression, number, sql, try_cast
 from tableveil.errors import Fault, Warned, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import AttributePolicy, NullHandling, Policy, Role
@@ -63,13 +63,13 @@ def check_facts(
     suspects = [(i, a) for i, a in attributes if a.role in shown and not a.acknowledged]
     no_nulls = [(i, a) for i, a in attributes if a.nulls is NullHandling.ERROR and a.role is Role.QUASI_IDENTIFIER]
     person = policy.person_column
-    wanted: list[exp.Expr] = [] if known_records is not None else [exp.Count(this=exp.Star())]
+    wanted = [expression("count(*)")] if known_records is None else []
     if person is not None:
-        wanted += [exp.Count(this=column(person)), exp.ApproxDistinct(this=column(person))]
-    wanted += [exp.ApproxDistinct(this=column(a.column)) for _, a in suspects]
-    wanted += [exp.Count(this=column(a.column)) for _, a in [*suspects, *no_nulls]]
+        wanted += [_present(person), _about(person)]
+    wanted += [_about(a.column) for _, a in suspects]
+    wanted += [_present(a.column) for _, a in [*suspects, *no_nulls]]
     others = hidden_numbers(source, policy) if person is not None else []
-    wanted += [exp.ApproxDistinct(this=column(name)) for name in others]
+    wanted += [_about(name) for name in others]
     query = exp.select(*(alias(e, f"f{n}") for n, e in enumerate(wanted))).from_(source.table())
     row = list(session.row(query)) if wanted else []
     records = row.pop(0) if known_records is None else known_records
@@ -82,7 +82,9 @@ def check_facts(
     if person is not None:
         present, estimate = row.pop(0), row.pop(0)
         if present < records:
-            faults.append(_no_person(policy.person_field, person, records - present))
+            hint = "k counts people: rows without one cannot be counted."
+            actual = f"{records - present} rows without a person in {shortened(person)}"
+            faults.append(Fault(policy.person_field, actual, "a person in every row", hint))
         else:
             people = _distinct(session, source, person, at_least=records, about=estimate)
         faults += _signed_zeros(session, source, policy.person_field, person)
@@ -177,7 +179,7 @@ def _identifies(field: str, attribute: AttributePolicy, identifying: str) -> Fau
 
 def records_in(session: WarehouseSession, source: Source) -> int:
     """The number of the source's records."""
-    count: int = session.value(exp.select(exp.Count(this=exp.Star())).from_(source.table()))
+    count: int = session.value(sql("SELECT count(*) FROM $rows", rows=source.table()))
     return count
 
 
@@ -202,9 +204,8 @@ def _check_people_of_population(session: WarehouseSession, source: Source, perso
     columns = source.columns if own else columns_of(session, population.reference)
     if person not in {source_column.name for source_column in columns if isinstance(source_column, Column)}:
         return
-    different = exp.Count(this=exp.Distinct(expressions=[row_hash(column(person))]))
-    counts = exp.select(exp.Count(this=exp.Star()), different).from_(population.whole_table())
-    rows, people = session.row(counts.where(column(person).is_(exp.null()).not_()))
+    counts = "SELECT count(*), count(DISTINCT hash($person)) FROM $rows WHERE $person IS NOT NULL"
+    rows, people = session.row(sql(counts, person=column(person), rows=population.whole_table()))
     if people < rows:
         yield Fault(
             population.field,
@@ -217,8 +218,8 @@ def _check_people_of_population(session: WarehouseSession, source: Source, perso
 def _check_subset(session: WarehouseSession, source: Source) -> list[Fault]:
     if not source.subset:
         return []
-    unknown = column(source.subset).is_(exp.null())
-    nulls = session.value(exp.select(exp.Count(this=exp.Star())).from_(source.whole_table()).where(unknown))
+    query = "SELECT count(*) FROM $rows WHERE $subset IS NULL"
+    nulls = session.value(sql(query, rows=source.whole_table(), subset=column(source.subset)))
     if not nulls:
         return []
     actual = f"{nulls} NULLs in {shortened(source.subset)}"
@@ -239,13 +240,10 @@ def _check_population(session: WarehouseSession, population: PopulationRows | No
         return []
     # A value that comes back unchanged is not lost; comparing values of two types could itself fail to convert them.
     lost = [
-        exp.CountIf(
-            this=exp.NullSafeNEQ(
-                this=try_cast(try_cast(column(of_population.name), type_), of_population.type),
-                expression=column(of_population.name),
-            )
-        )
-        for of_population, type_ in converted
+        expression("count_if($back IS DISTINCT FROM $value)", value=value, back=back)
+        for each, type_ in converted
+        for value in [column(each.name)]
+        for back in [try_cast(try_cast(value.copy(), type_), each.type)]
     ]
     counts = session.row(exp.select(*lost).from_(population.whole_table()))
     return [
@@ -263,25 +261,24 @@ def _check_population(session: WarehouseSession, population: PopulationRows | No
 
 def estimated_values(session: WarehouseSession, source: Source, columns: Sequence[str]) -> dict[str, int]:
     """DuckDB's estimates of the columns' numbers of different values."""
-    wanted = [alias(exp.ApproxDistinct(this=column(name)), f"e{i}") for i, name in enumerate(columns)]
+    wanted = [alias(_about(name), f"e{i}") for i, name in enumerate(columns)]
     return dict(zip(columns, session.row(exp.select(*wanted).from_(source.table())), strict=True))
 
 
-def _no_person(field: str, person: str, rows: int) -> Fault:
-    return Fault(
-        field,
-        f"{rows} rows without a person in {shortened(person)}",
-        "a person in every row",
-        "k counts people: rows without one cannot be counted.",
-    )
+def _present(name: str) -> exp.Expr:
+    return expression("count($value)", value=column(name))
+
+
+def _about(name: str) -> exp.Expr:
+    return expression("approx_count_distinct($value)", value=column(name))
 
 
 def _signed_zeros(session: WarehouseSession, source: Source, field: str, name: str) -> list[Fault]:
     """The fault of a person or record whose number is negative zero: it equals zero, and is another in the ledger."""
     if source.column(name).kind is not ValueKind.FLOAT:
         return []
-    signed = exp.EQ(this=cast(column(name), "VARCHAR"), expression=text("-0.0"))
-    zeros = session.value(exp.select(exp.CountIf(this=signed)).from_(source.table()))
+    query = "SELECT count_if($value::VARCHAR = '-0.0') FROM $rows"
+    zeros = session.value(sql(query, value=column(name), rows=source.table()))
     if not zeros:
         return []
     hint = "They are one value, and two texts. People and records are best numbered by whole numbers."
@@ -290,7 +287,7 @@ def _signed_zeros(session: WarehouseSession, source: Source, field: str, name: s
 
 def _check_records(session: WarehouseSession, source: Source, record: str, records: int) -> list[Fault]:
     """The fault of a record column that does not identify each record."""
-    present = session.value(exp.select(exp.Count(this=column(record))).from_(source.table()))
+    present = session.value(sql("SELECT count($record) FROM $rows", record=column(record), rows=source.table()))
     expected = "another value in every row"
     if present < records:
         hint = "Rows without one cannot be found in another release."
@@ -307,12 +304,11 @@ def _shared_by_few(session: WarehouseSession, source: Source, name: str, few: in
 
     Hashes of 64 bits stand for the values: they take a fraction of the memory.
     """
-    values = exp.select(alias(exp.Count(this=exp.Star()), "n")).from_(source.table())
-    values = values.where(column(name).is_(exp.null()).not_()).group_by(row_hash(column(name)))
-    rare = exp.Where(this=exp.LT(this=column("n"), expression=number(few)))
-    records = exp.Coalesce(this=exp.Filter(this=exp.Sum(this=column("n")), expression=rare), expressions=[number(0)])
-    counts = exp.select(exp.Count(this=exp.Star()), records).from_(values.subquery("values_found"))
-    distinct, shared = session.row(counts)
+    counts = (
+        "SELECT count(*), coalesce(sum(n) FILTER (WHERE n < $few), 0) FROM "
+        "(SELECT count(*) AS n FROM $rows WHERE $value IS NOT NULL GROUP BY hash($value)) AS values_found"
+    )
+    distinct, shared = session.row(sql(counts, few=number(few), rows=source.table(), value=column(name)))
     return int(distinct), int(shared)
 
 
@@ -323,10 +319,9 @@ def _distinct(session: WarehouseSession, source: Source, name: str, at_least: in
     are counted only if there are fewer hashes than `at_least`, or must be by the estimate.
     """
     fewer = about is not None and about < CLEARLY_REPEATED * at_least
-    for counted in (column(name),) if fewer else (row_hash(column(name)), column(name)):
-        count = exp.Count(this=exp.Distinct(expressions=[counted]))
-        query = exp.select(count).from_(source.table()).where(column(name).is_(exp.null()).not_())
-        distinct: int = session.value(query)
+    for counted in ("$value",) if fewer else ("hash($value)", "$value"):
+        query = f"SELECT count(DISTINCT {counted}) FROM $rows WHERE $value IS NOT NULL"
+        distinct: int = session.value(sql(query, value=column(name), rows=source.table()))
         if distinct >= at_least:
             break
     return distinct

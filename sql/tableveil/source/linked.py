@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import cast, column, digits_of, matches, number, text, try_cast
+from tableveil.backend import column, expression, number
 from tableveil.hierarchy import ValueKind
 from tableveil.source.model import Column
 
@@ -75,18 +75,15 @@ def keys(columns: Sequence[Column], distinct: Sequence[int], records: int, perso
 
 def numbered(found: Column) -> exp.Expr:
     """The values as numbers, for texts that of their digits; NaN if there is none."""
-    value: exp.Expr = column(found.name)
-    nothing = cast(text("NaN"), "DOUBLE")
     if found.kind in _NUMBERS:
-        return exp.Coalesce(this=cast(value, "DOUBLE"), expressions=[nothing])
+        return expression("coalesce($value::DOUBLE, 'NaN'::DOUBLE)", value=column(found.name))
     if found.kind is not ValueKind.TEXT:
         return number(0)
-    value = cast(value, "VARCHAR")
-    as_date = cast(text(repr(_IS_DATE)), "DOUBLE")
-    read = exp.Case(
-        ifs=[exp.If(this=matches(value.copy(), _DATE_TEXT), true=as_date)], default=try_cast(digits_of(value), "DOUBLE")
+    return expression(
+        f"coalesce(CASE WHEN regexp_matches($value::VARCHAR, '{_DATE_TEXT}') THEN '{_IS_DATE!r}'::DOUBLE "
+        "ELSE TRY_CAST(regexp_replace($value::VARCHAR, '[^0-9]', '', 'g') AS DOUBLE) END, 'NaN'::DOUBLE)",
+        value=column(found.name),
     )
-    return exp.Coalesce(this=read, expressions=[nothing])
 
 
 def rows_of(

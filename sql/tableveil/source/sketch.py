@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, number, parameter, row_hash, table, text, try_cast
+from tableveil.backend import Session, alias, cast, column, expression, parameter, row_hash, sql, text
 from tableveil.hierarchy import ValueKind
 from tableveil.source import linked
 from tableveil.source.model import Column, Source
@@ -91,15 +91,13 @@ class Sketch:
 
 def estimates(columns: Sequence[Column]) -> list[exp.Expr]:
     """Two aggregates per column: its approximate number of values, and the range of its whole numbers, else 0."""
-    wanted: list[exp.Expr] = []
-    for each in columns:
-        span: exp.Expr = number(0)
-        if each.kind is ValueKind.INTEGER:
-            least, most = (cast(end(this=column(each.name)), "DOUBLE") for end in (exp.Min, exp.Max))
-            span = exp.Coalesce(this=exp.Sub(this=most, expression=least) + number(1), expressions=[number(0)])
+    range_ = "coalesce(max($value)::DOUBLE - min($value)::DOUBLE + 1, 0)"
+    return [
+        expression(aggregate, value=column(each.name))
+        for each in columns
         # Hashes are counted: NULL is a value as well.
-        wanted += [exp.ApproxDistinct(this=row_hash(column(each.name))), span]
-    return wanted
+        for aggregate in ("approx_count_distinct(hash($value))", range_ if each.kind is ValueKind.INTEGER else "0")
+    ]
 
 
 def sketch(
@@ -264,16 +262,14 @@ def _of_many(
 
 
 def _of_column(session: Session, source: Source, found: Column, scale: int, secret: str) -> Kept:
-    value, records, total = plain(found), exp.Count(this=exp.Star()), exp.Sum(this=column("n"))
-    if scale:
-        hashed = _select({"h": hash_of(value, found), "n": number(1)}, source.table())
-    else:
+    hashed = "SELECT $hash AS h, 1 AS n FROM $rows"
+    if not scale:
         # So few values are hashed, instead of all records.
-        grouped = _select({"v": value, "n": records}, source.table()).group_by(value.copy(), copy=False)
-        hashed = _select({"h": hash_of(column("v"), found), "n": column("n")}, grouped.subquery("grouped", copy=False))
-    kept = _select({"h": column("h"), "n": cast(total, "BIGINT")}, hashed.subquery("hashed", copy=False))
-    kept = kept.where(_below(column("h"), scale), copy=False).group_by(column("h"), copy=False)
-    arrays = session.arrays(kept, [secret])
+        hashed = "SELECT $hash AS h, n FROM (SELECT $value AS v, count(*) AS n FROM $rows GROUP BY $value) AS grouped"
+    kept = f"SELECT h, CAST(sum(n) AS BIGINT) AS n FROM ({hashed}) AS hashed WHERE $below GROUP BY h"
+    value, below = plain(found), _below(column("h"), scale)
+    hash_ = hash_of(value if scale else column("v"), found)
+    arrays = session.arrays(sql(kept, hash=hash_, value=value, rows=source.table(), below=below), [secret])
     return Kept(found.name, scale, arrays["h"].astype(np.uint64), arrays["n"].astype(np.int64))
 
 
@@ -293,13 +289,13 @@ def _of_rows(
         return
     hashes = _hashes(varying[: 2**_ROW_SHIFT])
     names = {each.name: name for name, each in zip(hashes, varying, strict=False)}
-    parts = [exp.BitwiseRightShift(this=column(name), expression=number(_ROW_SHIFT)) for name in hashes]
-    uniform = exp.BitwiseAnd(this=exp.Paren(this=_sum(parts)), expression=number(2 ** (64 - _ROW_SHIFT) - 1))
+    parts = [expression(f"$hash >> {_ROW_SHIFT}", hash=column(name)) for name in hashes]
+    uniform = expression(f"(($sum) & {2 ** (64 - _ROW_SHIFT) - 1}) * {2**_ROW_SHIFT}", sum=_sum(parts))
     sampled = {names[name]: (name, scale) for name, scale in together.items()} | {"rows": (ROWS, row_scale)}
     beside = [names[each.name] for each in varying[: linked.MOST_CELLS]] if keys else []
     numbers = {f"n{i}": each for i, each in enumerate(keys)}
     wanted: dict[str, exp.Expr] = {name: column(name) for name in dict.fromkeys([*sampled, *beside, *numbers])}
-    wanted["rows"] = exp.Mul(this=exp.Paren(this=uniform), expression=number(2**_ROW_SHIFT))
+    wanted["rows"] = uniform
     read = hashes | {name: linked.numbered(each) for name, each in numbers.items()}
     hashed = _select(wanted, _select(read, source.table()).subquery("hashed", copy=False))
     below = exp.or_(*(_below(column(name), scale) for name, (_, scale) in sampled.items()), copy=False)
@@ -328,10 +324,9 @@ def keyed(session: Session, kept: Sequence[Kept], spans: Mapping[str, float], se
         return ()
     beside = [each.rows.cells.ravel() for each in kept if each.rows is not None and each.rows.cells is not None]
     hashes = np.unique(np.concatenate([*(each.hashes for each in kept), *beside]))
-    digest = exp.SHA2(this=exp.DPipe(this=parameter(1), expression=column("h")))
-    keyed = cast(exp.DPipe(this=text("0x"), expression=exp.Left(this=digest, expression=number(14))), "UBIGINT")
+    digests_query = sql("SELECT i, CAST('0x' || left(sha256($1 || h), 14) AS UBIGINT) AS k FROM kept")
     with session.relation("kept", pa.table({"h": hashes, "i": np.arange(len(hashes))})):
-        arrays = session.arrays(_select({"i": column("i"), "k": keyed}, table("kept")), [secret])
+        arrays = session.arrays(digests_query, [secret])
     digests = np.empty(len(hashes), np.uint64)
     digests[arrays["i"]] = arrays["k"].astype(np.uint64)
     thresholds = np.array([_most(scale) for scale in range(64, 0, -1)], np.uint64)
@@ -380,7 +375,7 @@ def _most(scale: int) -> int:
 
 
 def _below(hashed: exp.Expr, scale: int) -> exp.Expr:
-    return exp.LTE(this=hashed, expression=cast(text(str(_most(scale))), "UBIGINT"))
+    return expression("$hashed <= $most::UBIGINT", hashed=hashed, most=text(str(_most(scale))))
 
 
 def _sum(parts: Sequence[exp.Expr]) -> exp.Expr:
@@ -416,40 +411,25 @@ def plain(found: Column) -> exp.Expr:
 def hash_of(value: exp.Expr, found: Column) -> exp.Expr:
     """A keyed hash of a value that equals that of an equal value of another type, or of one written as text."""
     if found.kind in _READ_AS_TEXT:
-        as_number = try_cast(value.copy(), "DOUBLE")
-        may_be_time = exp.Like(this=value.copy(), expression=text("____-__-__%"))
-        as_time = exp.Case(ifs=[exp.If(this=may_be_time, true=try_cast(value.copy(), "TIMESTAMP"))])
-        # Failing casts take long: most are not tried.
-        may_be_either = exp.LT(this=value.copy(), expression=text(":"))
-        either = exp.Case(
-            ifs=[
-                exp.If(this=_is_there(as_number), true=_seeded(_rounded(as_number))),
-                exp.If(this=_is_there(as_time), true=_seeded(as_time)),
-            ],
-            default=_seeded(value.copy()),
-        )
-        return exp.Case(ifs=[exp.If(this=may_be_either, true=either)], default=_seeded(value))
+        return expression(_TEXT_HASH, value=value)
     if found.kind is ValueKind.INTEGER:
-        return _seeded(cast(value, "DOUBLE"))
+        return expression("hash($1, $value::DOUBLE)", value=value)
     if found.kind in (ValueKind.DECIMAL, ValueKind.FLOAT):
-        return _seeded(_rounded(cast(value, "DOUBLE")))
+        return expression(f"hash($1, {_ROUNDED.format('$value::DOUBLE')})", value=value)
     if found.kind in (ValueKind.DATE, ValueKind.TIMESTAMP) and found.type != "TIMESTAMP WITH TIME ZONE":
         # A date may be beyond all timestamps: it is NULL then.
-        return _seeded(try_cast(value, "TIMESTAMP"))
+        return expression("hash($1, TRY_CAST($value AS TIMESTAMP))", value=value)
     # With a time zone, a cast depends on the session's zone; the hash is that of the time in UTC.
-    return _seeded(value)
-
-
-def _seeded(value: exp.Expr) -> exp.Expr:
     return row_hash(parameter(1), value)
 
 
-def _is_there(value: exp.Expr) -> exp.Expr:
-    return exp.Not(this=exp.Is(this=value.copy(), expression=exp.null()))
+_ROUNDED = "CASE WHEN {0} = floor({0}) THEN {0} ELSE coalesce(CAST(TRY_CAST({0} AS FLOAT) AS DOUBLE), {0}) END"
+"""0.1 is not the same FLOAT and DOUBLE, while whole numbers are known to more digits than a FLOAT has."""
 
-
-def _rounded(double: exp.Expr) -> exp.Expr:
-    """0.1 is not the same FLOAT and DOUBLE, while whole numbers are known to more digits than a FLOAT has."""
-    whole = exp.EQ(this=double.copy(), expression=exp.Floor(this=double.copy()))
-    single = exp.Coalesce(this=cast(try_cast(double.copy(), "FLOAT"), "DOUBLE"), expressions=[double.copy()])
-    return exp.Case(ifs=[exp.If(this=whole, true=double.copy())], default=single)
+_TIME = "CASE WHEN $value LIKE '____-__-__%' THEN TRY_CAST($value AS TIMESTAMP) END"
+# Failing casts take long: most are not tried.
+_TEXT_HASH = (
+    "CASE WHEN $value < ':' THEN CASE WHEN TRY_CAST($value AS DOUBLE) IS NOT NULL "
+    f"THEN hash($1, {_ROUNDED.format('TRY_CAST($value AS DOUBLE)')}) "
+    f"WHEN {_TIME} IS NOT NULL THEN hash($1, {_TIME}) ELSE hash($1, $value) END ELSE hash($1, $value) END"
+)

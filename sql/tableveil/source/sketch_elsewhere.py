@@ -11,11 +11,12 @@ import hashlib
 import hmac
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 from sqlglot import exp
 
-from tableveil.backend import WarehouseSession, alias, cast, column, number, parameter, row_hash, table
+from tableveil.backend import WarehouseSession, column, expression, sql, table
 from tableveil.hierarchy import ValueKind
 from tableveil.source.model import Column, Source
 from tableveil.source.sketch import ROWS, Kept, Sketch, hash_of, keyed, plain, scale_of
@@ -49,25 +50,21 @@ def _of_column(session: WarehouseSession, source: Source, found: Column, scale: 
     """One scan counts the values, or those that the engine's hash chooses: few are grouped then."""
     value = plain(found)
     if found.kind is ValueKind.TEXT:
-        value = _if(exp.LTE(this=exp.Length(this=value.copy()), expression=number(LONGEST)), value)
-    of_source = exp.select(alias(value, "v")).from_(source.table("source"))
+        value = expression(f"CASE WHEN length($value) <= {LONGEST} THEN $value END", value=value)
+    values = "SELECT $value AS v, CAST(NULL AS BIGINT) AS h FROM $rows"
     if scale:
-        hashed = of_source.select(alias(_chosen(found), "h")).subquery("hashed")
         # A condition would be computed below the subquery, with the hash once more in each part of it.
-        values = exp.select(*(alias(_if(_below(column("h"), scale), column(name)), name) for name in "vh")).from_(
-            hashed
+        values = (
+            f"SELECT CASE WHEN {_below(scale)} THEN v END AS v, CASE WHEN {_below(scale)} THEN h END AS h "
+            "FROM (SELECT $value AS v, $chosen AS h FROM $rows) AS hashed"
         )
-    else:
-        values = of_source.select(alias(cast(exp.null(), "BIGINT"), "h"))
-    query = exp.select("v", "h", alias(exp.Count(this=exp.Star()), "n")).from_(values.subquery("sampled"))
-    of_values = exp.select(
-        alias(hash_of(column("v"), found), "keyed"),
-        alias(cast(column("n"), "BIGINT"), "n"),
-        alias(exp.Coalesce(this=column("h"), expressions=[number(0)]), "h"),
-    ).from_(_collected(session, query.group_by("v", "h"), secret))
+    query = f"SELECT v, h, count(*) AS n FROM ({values}) AS sampled GROUP BY v, h"
+    sampled = sql(query, value=value, chosen=_chosen(found), rows=source.table("source"))
+    of_values = "SELECT $hash AS keyed, CAST(n AS BIGINT) AS n, coalesce(h, 0) AS h FROM $rows"
     if scale:
-        of_values = of_values.where(column("h").is_(exp.null()).not_())
-    arrays = session.embedded.arrays(of_values, [secret])
+        of_values += " WHERE h IS NOT NULL"
+    rows = _collected(session, sampled, secret)
+    arrays = session.embedded.arrays(sql(of_values, hash=hash_of(column("v"), found), rows=rows), [secret])
     # Spellings of one value have one hash.
     hashes, places = np.unique(arrays["keyed"].astype(np.uint64), return_inverse=True)
     records = np.bincount(places, arrays["n"], len(hashes)).astype(np.int64)
@@ -79,18 +76,16 @@ def _of_column(session: WarehouseSession, source: Source, found: Column, scale: 
 def _of_rows(session: WarehouseSession, source: Source, columns: Sequence[Column], scale: int, secret: str) -> Kept:
     """A sample of the rows, for any order of their columns."""
     # Numbers below 2^31: the sum of all columns' fits into 64 bits.
-    parts = [exp.Mod(this=exp.Paren(this=_chosen(each)), expression=number(2**31 - 1)) for each in columns]
-    total: exp.Expr = parts[0]
-    for part in parts[1:]:
-        total = exp.Add(this=total, expression=part)
-    summed = exp.select(alias(cast(total, "BIGINT"), "total")).from_(source.table("source"))
-    hashed = exp.select(alias(row_hash(parameter(1), column("total")), "h")).from_(summed.subquery("summed"))
-    chosen = exp.select(alias(_if(_below(column("h"), scale), column("h")) if scale else column("h"), "h"))
-    query = exp.select(column("h"), alias(exp.Count(this=exp.Star()), "n"))
-    query = query.from_(chosen.from_(hashed.subquery("hashed")).subquery("chosen")).group_by(column("h"))
-    of_rows = exp.select(alias(row_hash(parameter(1), column("h")), "keyed"), column("h"), column("n"))
-    of_rows = of_rows.from_(_collected(session, query, secret)).where(column("h").is_(exp.null()).not_())
-    arrays = session.embedded.arrays(of_rows, [secret])
+    parts = [expression(f"($hash) % {2**31 - 1}", hash=_chosen(each)) for each in columns]
+    total = reduce(lambda before, part: exp.Add(this=before, expression=part), parts)
+    chosen = f"CASE WHEN {_below(scale)} THEN h END" if scale else "h"
+    query = (
+        f"SELECT h, count(*) AS n FROM (SELECT {chosen} AS h FROM (SELECT hash($1, total) AS h FROM "
+        "(SELECT CAST($total AS BIGINT) AS total FROM $rows) AS summed) AS hashed) AS chosen GROUP BY h"
+    )
+    rows = _collected(session, sql(query, total=total, rows=source.table("source")), secret)
+    of_rows = "SELECT hash($1, h) AS keyed, h, n FROM $rows WHERE h IS NOT NULL"
+    arrays = session.embedded.arrays(sql(of_rows, rows=rows), [secret])
     return Kept(
         ROWS,
         scale,
@@ -105,13 +100,9 @@ def _chosen(found: Column) -> exp.Expr:
     return hash_of(plain(found), found)
 
 
-def _below(hashed: exp.Expr, scale: int) -> exp.Expr:
+def _below(scale: int) -> str:
     """Whether a hash is kept; an engine's may have a sign, and then only those without are."""
-    return exp.Between(this=hashed.copy(), low=number(0), high=number(2 ** (64 - scale) - 1))
-
-
-def _if(condition: exp.Expr, value: exp.Expr) -> exp.Expr:
-    return exp.Case(ifs=[exp.If(this=condition, true=value.copy())])
+    return f"h BETWEEN 0 AND {2 ** (64 - scale) - 1}"
 
 
 def _collected(session: WarehouseSession, query: exp.Query, secret: str) -> exp.Expr:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from tableveil.backend import Session, WarehouseSession, cast, column, in_composed_form, replaced, text
+from tableveil.backend import Session, WarehouseSession, column, expression, sql, text
 from tableveil.hierarchy import ValueKind
 from tableveil.source.model import Column
 
@@ -19,6 +19,8 @@ _LONGER = tuple(
     letter for letter in map(chr, (*range(0xC0, 0x2000), *range(0xFB00, 0xFB18))) if len(letter.casefold()) > 1
 )
 """All letters that fold to several, as ß does to ss: upper and lower case of one letter do not unite these."""
+_HAS_LONGER = f"regexp_matches($shown, '[{''.join(_LONGER)}]')"
+_FOLDED = "nfc_normalize(lower(upper($shown)))"
 
 
 def spelling(value: exp.Expr, of: Column) -> exp.Expr:
@@ -31,8 +33,9 @@ def spelling(value: exp.Expr, of: Column) -> exp.Expr:
     shown = _seen(value)
     spelled: exp.Expr = shown
     for letter in _LONGER:
-        spelled = replaced(spelled, letter, letter.casefold())
-    return _folded(exp.Case(ifs=[exp.If(this=_has_longer(shown), true=spelled)], default=shown.copy()))
+        spelled = exp.Replace(this=spelled, expression=text(letter), replacement=text(letter.casefold()))
+    case = expression(f"CASE WHEN {_HAS_LONGER} THEN $spelled ELSE $shown END", spelled=spelled, shown=shown)
+    return expression(_FOLDED, shown=case)
 
 
 def has_spellings(session: Session, values: exp.Select, of: Column) -> bool:
@@ -49,30 +52,17 @@ def count_spellings(session: WarehouseSession, values: exp.Select, of: Column) -
     The expression of `spelling` takes longer to plan than most tables take to be read, for the letters that fold to
     several. So it is asked only where a value has one of these; elsewhere it is equal without them.
     """
-    shown = _seen(column("value"))
-    longer = exp.Coalesce(this=exp.LogicalOr(this=_has_longer(shown)), expressions=[exp.false()])
+    query = f"SELECT count(DISTINCT {_FOLDED}), count(value), coalesce(bool_or({_HAS_LONGER}), FALSE) FROM $values"
     values_table = values.subquery("spelled")
-    counted, present, has_longer = session.row(
-        exp.select(_count_distinct(_folded(shown)), exp.Count(this=column("value")), longer).from_(values_table)
-    )
+    counted, present, has_longer = session.row(sql(query, shown=_seen(column("value")), values=values_table))
     if has_longer:
-        counted = session.value(exp.select(_count_distinct(spelling(column("value"), of))).from_(values_table.copy()))
+        spelled = spelling(column("value"), of)
+        counted = session.value(
+            sql("SELECT count(DISTINCT $spelled) FROM $values", spelled=spelled, values=values_table)
+        )
     return int(counted), int(present)
-
-
-def _count_distinct(value: exp.Expr) -> exp.Expr:
-    return exp.Count(this=exp.Distinct(expressions=[value]))
 
 
 def _seen(value: exp.Expr) -> exp.Expr:
     """A text without what nobody sees of it."""
-    composed = in_composed_form(cast(value, "VARCHAR"))
-    return exp.RegexpReplace(this=composed, expression=text(_UNSEEN), replacement=text(""))
-
-
-def _has_longer(shown: exp.Expr) -> exp.Expr:
-    return exp.RegexpLike(this=shown.copy(), expression=text(f"[{''.join(_LONGER)}]"))
-
-
-def _folded(shown: exp.Expr) -> exp.Expr:
-    return in_composed_form(exp.Lower(this=exp.Upper(this=shown)))
+    return expression(f"regexp_replace(nfc_normalize($value::VARCHAR), '{_UNSEEN}', '', 'g')", value=value)

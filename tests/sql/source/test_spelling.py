@@ -53,6 +53,7 @@ def test_words(by: str) -> None:
         "Straße",
         "STRASSE",
         "stras\u200bse",
+        "\u200bstr\u200basse\u200b",
         " stras\u017fe",
         "STRA\u1e9eE",
         *(f"stra{hidden}sse" for hidden in UNSEEN),
