@@ -69,13 +69,11 @@ from tableveil.backend.functions import (
     is_finite,
     joined_by,
     json_members,
-    later_by_years,
     listed,
     month_start,
     replaced,
     row_hash,
     rows_of_query,
-    time_of_format,
 )
 from tableveil.backend.render import render
 from tableveil.backend.session import Ledger, Session, committed_with
@@ -131,7 +129,6 @@ __all__ = [
     "is_finite",
     "joined_by",
     "json_members",
-    "later_by_years",
     "left_join",
     "listed",
     "month_start",
@@ -150,7 +147,6 @@ __all__ = [
     "sql",
     "table",
     "text",
-    "time_of_format",
     "try_cast",
     "united",
 ]

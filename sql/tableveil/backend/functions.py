@@ -6,8 +6,6 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
-from tableveil.backend.expressions import cast
-
 
 def row_hash(*values: exp.Expr) -> exp.Expr:
     """A number of 64 bits, computed from all values together; NULL counts as a value."""
@@ -22,16 +20,6 @@ def is_finite(value: exp.Expr) -> exp.Expr:
 def replaced(value: exp.Expr, old: str, new: str) -> exp.Expr:
     """The text with every occurrence of one part replaced by another."""
     return _call("replace", value, exp.Literal.string(old), exp.Literal.string(new))
-
-
-def time_of_format(value: exp.Expr, wanted: exp.Expr) -> exp.Expr:
-    """The time that a text tells in a format of `strptime`; NULL for a text in another format."""
-    return _call("try_strptime", value, wanted)
-
-
-def later_by_years(value: exp.Expr, years: exp.Expr) -> exp.Expr:
-    """The time so many years later, as a timestamp; 29 February may become the day before."""
-    return exp.Add(this=value, expression=_call("to_years", cast(years, "INTEGER")))
 
 
 def month_start(value: exp.Expr) -> exp.Expr:

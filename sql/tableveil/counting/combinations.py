@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, number, sql
+from tableveil.backend import Session, alias, column, number, sql
 from tableveil.counting.base import BaseHistogram
 from tableveil.game.combinations import Combinations
 
@@ -28,8 +28,8 @@ def merged(base: BaseHistogram) -> exp.Select:
     own = query.select(alias(number(0), "population"))
     of_population = base.population.searchable().select(*codes, alias(number(0), "n"), column("n"))
     both = exp.Union(this=own, expression=of_population, distinct=False).subquery("both_rows")
-    totals = [alias(cast(exp.Sum(this=column(name)), "BIGINT"), name) for name in ("n", "population")]
-    return exp.select(*codes, *totals).from_(both).group_by(*codes)
+    totals = "CAST(sum(n) AS BIGINT) AS n, CAST(sum(population) AS BIGINT) AS population"
+    return sql(f"SELECT $codes, {totals} FROM $both GROUP BY $codes", codes=codes, both=both)
 
 
 def missing_people(session: Session, base: BaseHistogram) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from tableveil.aggregation.columns import AggregatedColumn
-from tableveil.backend import Session, alias, cast, column, drop, table
+from tableveil.backend import Session, alias, cast, column, drop, sql, table
 from tableveil.classes import SensitiveColumn
 from tableveil.dictionary import positions
 from tableveil.dictionary.coded import CodedAttribute
@@ -91,8 +91,8 @@ def build_aggregated(
     values, faults = _values(session, attribute, source_column, of.hierarchy, table_name, field)
     if values is None:
         return None, faults
-    nulls = exp.Sub(this=exp.Count(this=exp.Star()), expression=exp.Count(this=column(attribute.column)))
-    set_aside = int(session.value(exp.select(nulls).from_(source.with_all().table())))
+    nulls = sql("SELECT count(*) - count($c) FROM $rows", c=column(attribute.column), rows=source.with_all().table())
+    set_aside = int(session.value(nulls))
     return AggregatedDictionary(attribute, source_column, table_name, values, set_aside, of.reference), []
 
 

@@ -20,7 +20,6 @@ from tableveil.backend import (
     collected,
     column,
     drop,
-    identifier,
     in_one_spelling,
     number,
     sql,
@@ -236,14 +235,12 @@ def _write_numbered(session: Session, table_name: str, values_name: str, levels:
     """Writes the dictionary of the values in a temporary table, which is dropped."""
     columns = {"position": pa.array(levels.groups[0]), **_labelled(levels)}
     with session.relation("labelled", pa.table(columns)):
-        labelled = [column(name, "labelled") for name in columns if name != "position"]
-        same = exp.EQ(this=column("code", "distinct_values"), expression=column("position", "labelled"))
         query = (
-            exp.select(column("value", "distinct_values"), column("code", "distinct_values"), *labelled)
-            .from_(table(values_name, alias="distinct_values"))
-            .join(exp.Table(this=identifier("labelled")), on=same)
+            "SELECT distinct_values.value, distinct_values.code, $labels FROM $values AS distinct_values "
+            "JOIN labelled ON distinct_values.code = labelled.position"
         )
-        session.stage(table_name, query)
+        labels = [column(name, "labelled") for name in columns if name != "position"]
+        session.stage(table_name, sql(query, labels=labels, values=table(values_name)))
     session.execute(drop("TABLE", table(values_name)))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from tableveil.backend import Session, cast, column, table, text
+from tableveil.backend import Session, cast, sql, table, text
 from tableveil.dictionary.build import Dictionary
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy import Combination
@@ -20,14 +20,12 @@ def check_closed(session: Session, dictionaries: list[Dictionary]) -> Iterator[F
         if rule is None:
             continue
         low, high = (cast(text(end), dictionary.column.type) for end in (rule.minimum, rule.maximum))
-        beyond: exp.Expr = exp.or_(
-            exp.LT(this=column("value"), expression=low), exp.GT(this=column("value"), expression=high)
-        )
+        count, listed = "SELECT count(*) FROM $values WHERE (value < $low OR value > $high)", list[exp.Expr]()
         if isinstance(dictionary.attribute.hierarchy, Combination):
+            count += " AND NOT CAST(value AS VARCHAR) IN ($listed)"
             listed = [text(row[0]) for row in dictionary.attribute.hierarchy.rows]
-            beyond = exp.and_(beyond, exp.Not(this=exp.In(this=cast(column("value"), "VARCHAR"), expressions=listed)))
-        count = exp.select(exp.Count(this=exp.Star())).from_(table(dictionary.table_name)).where(beyond)
-        if value := session.value(count):
+        values = table(dictionary.table_name)
+        if value := session.value(sql(count, values=values, low=low, high=high, listed=listed)):
             name = shortened(dictionary.column.name)
             yield Fault(
                 CLOSED,

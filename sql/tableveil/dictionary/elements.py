@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, in_parts, json_members, table, text
+from tableveil.backend import Session, cast, column, expression, in_parts, json_members, sql, table, text
 from tableveil.classes import ListedElements
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy import ValueKind
@@ -35,14 +35,15 @@ def in_each_cell(
     Nothing between two delimiters, and null in an array, is no element.
     """
     value = cast(column(cell), "VARCHAR")
-    parts = in_parts(value, elements.delimiter) if elements.delimiter else json_members(value)
-    columns = [column(name) for name in names]
-    cells = exp.select(*columns, alias(exp.Explode(this=parts), "part")).from_(rows)
-    part = exp.Trim(this=column("part"), expression=text(AROUND_ELEMENTS)) if elements.delimiter else column("part")
-    element = alias(spelling(part, source_column), "element")
-    spelled = exp.select(*(each.copy() for each in columns), element).from_(cells.subquery("cells_")).distinct()
-    present = exp.NEQ(this=column("element"), expression=text(""))
-    return exp.select("*").from_(spelled.subquery("spelled")).where(present).subquery("each")
+    part = "trim(part, $around)" if elements.delimiter else "part"
+    return sql(
+        "SELECT * FROM (SELECT DISTINCT $columns, $element AS element FROM "
+        "(SELECT $columns, unnest($parts) AS part FROM $rows) AS cells_) AS spelled WHERE element <> ''",
+        columns=[column(name) for name in names],
+        element=spelling(expression(part, around=text(AROUND_ELEMENTS)), source_column),
+        parts=in_parts(value, elements.delimiter) if elements.delimiter else json_members(value),
+        rows=rows,
+    ).subquery("each")
 
 
 def listed_elements(
@@ -50,6 +51,5 @@ def listed_elements(
 ) -> ListedElements:
     """The elements of the values of a dictionary, whose codes have so many `records`."""
     each = in_each_cell(table(table_name), ["code"], source_column, elements, "value")
-    place = exp.Window(this=exp.DenseRank(), order=exp.Order(expressions=[exp.Ordered(this=column("element"))]))
-    arrays = session.arrays(exp.select(column("code"), alias(place, "number")).from_(each))
+    arrays = session.arrays(sql("SELECT code, dense_rank() OVER (ORDER BY element) AS number FROM $each", each=each))
     return ListedElements.of(records, arrays["code"].astype(np.int64), arrays["number"].astype(np.int64) - 1)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import WarehouseSession, alias, cast, collected, column, in_one_spelling, number, table
+from tableveil.backend import WarehouseSession, alias, cast, collected, column, in_one_spelling, number, sql, table
 from tableveil.classes import SensitiveColumn
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy import ValueKind
@@ -47,8 +47,12 @@ def build_joint(
     """
     names = [f"v{j}" for j in range(len(columns))]
     values = [alias(_value(source_column), name) for source_column, name in zip(columns, names, strict=True)]
-    counted = exp.select(*values, alias(exp.Count(this=exp.Star()), "n")).from_(source.table())
-    counted = counted.group_by(*(number(j + 1) for j in range(len(columns))))
+    counted = sql(
+        "SELECT $values, count(*) AS n FROM $rows GROUP BY $places",
+        values=values,
+        rows=source.table(),
+        places=[number(j + 1) for j in range(len(columns))],
+    )
     ranks = {"code": names, "features": names[:-1], "class": names[-1:]}
     query = exp.select(*map(column, names), *(_rank(of, name) for name, of in ranks.items()), column("n"))
     table_name = f"joint_{number_}"

@@ -89,8 +89,8 @@ def check_places(session: Session, placed: str, attribute: AttributePolicy, fiel
     order, name = attribute.order, shortened(attribute.column)
     if order.by is OrderBy.TYPE and not order.values:
         return []
-    without = exp.and_(column("place").is_(exp.null()), column("value").is_(exp.null()).not_())
-    count = session.value(exp.select(exp.Count(this=exp.Star())).from_(table(placed)).where(without))
+    without = "SELECT count(*) FROM $placed WHERE place IS NULL AND value IS NOT NULL"
+    count = session.value(sql(without, placed=table(placed)))
     if not count:
         return []
     values = f"{count:,} {'value' if count == 1 else 'values'} of {name}"

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlglot import exp
 
-from tableveil.backend import WarehouseSession, alias, cast, collected, column, table
+from tableveil.backend import WarehouseSession, collected, column, sql, table
 from tableveil.dictionary.listed import listed_levels
 from tableveil.dictionary.values import EXAMPLES, check_fit, readable
 from tableveil.errors import Fault, InvalidError, NearestNames, NotFoundError, shortened
@@ -186,19 +185,13 @@ def _values(session: WarehouseSession, wanted: TableReference, name: str) -> tup
         names = [each_column.name if isinstance(each_column, Column) else each_column[0] for each_column in columns]
         return None, [missing_column("column", name, NearestNames(names))]
     source = table(reference.table, reference.schema, reference.catalog)
-    counted = (
-        exp.select(alias(column(name), "value"), alias(exp.Count(this=exp.Star()), "row_count"))
-        .from_(source)
-        .group_by(column(name))
+    counted = "SELECT $value AS value, count(*) AS row_count FROM $source GROUP BY $value"
+    query = (
+        "SELECT $value, text, row_count FROM (SELECT value, CAST(value AS VARCHAR) AS text, row_count FROM $counted) "
+        "AS distinct_values ORDER BY value"
     )
-    with_text = exp.select(column("value"), alias(cast(column("value"), "VARCHAR"), "text"), column("row_count")).from_(
-        collected(session, "counted", counted)
-    )
-    rows = session.embedded.rows(
-        exp.select(readable(source_column), column("text"), column("row_count"))
-        .from_(with_text.subquery("distinct_values"))
-        .order_by(exp.Ordered(this=column("value"), nulls_first=False))
-    )
+    values = collected(session, "counted", sql(counted, value=column(name), source=source))
+    rows = session.embedded.rows(sql(query, value=readable(source_column), counted=values))
     null_rows = sum(count for _, text, count in rows if text is None)
     each_column = [row for row in rows if row[1] is not None]
     return _Values(

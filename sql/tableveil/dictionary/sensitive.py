@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, WarehouseSession, alias, cast, column, drop, table
+from tableveil.backend import Session, WarehouseSession, alias, column, drop, sql, table
 from tableveil.classes import SensitiveColumn
 from tableveil.dictionary.coded import CodedAttribute
 from tableveil.dictionary.elements import check_listed, listed_elements
@@ -91,8 +91,11 @@ def spellings_of(session: Session, table_name: str, source_column: Column) -> ND
     """Per code, the first code whose value has the same spelling, if any two have."""
     if not has_spellings(session, exp.select("value").from_(table(table_name)), source_column):
         return None
-    alike = exp.Window(this=exp.Min(this=column("code")), partition_by=[spelling(column("value"), source_column)])
-    read = exp.select(alias(cast(alike, "BIGINT"), "shared")).from_(table(table_name)).order_by("code")
+    read = sql(
+        "SELECT CAST(min(code) OVER (PARTITION BY $spelling) AS BIGINT) AS shared FROM $values ORDER BY code",
+        spelling=spelling(column("value"), source_column),
+        values=table(table_name),
+    )
     return session.arrays(read)["shared"].astype(np.int64)
 
 
@@ -100,7 +103,7 @@ def _check_nulls(session: Session, placed: str, attribute: AttributePolicy, fiel
     """The fault of a missing place for NULL, which distances by the order need."""
     if attribute.order.nulls is not None:
         return []
-    nulls = session.rows(exp.select(column("n")).from_(table(placed)).where(column("value").is_(exp.null())))
+    nulls = session.rows(sql("SELECT n FROM $placed WHERE value IS NULL", placed=table(placed)))
     if not nulls:
         return []
     actual = f"{nulls[0][0]} NULLs in {shortened(attribute.column)}"

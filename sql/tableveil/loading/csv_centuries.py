@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, later_by_years, number, text, time_of_format
+from tableveil.backend import Session, alias, cast, column, expression, number, text
 from tableveil.errors import Fault, InvalidError, NearestNames, TableveilError, shortened
 from tableveil.loading.model import CsvFormat
 
@@ -93,16 +93,15 @@ def _in_century(year: int, pivot: int) -> int:
 
 
 def _leap_days(name: str, wanted: str) -> exp.Expr:
-    day = cast(time_of_format(column(name), text(wanted)), "DATE")
-    return exp.CountIf(this=day.eq(cast(text("2000-02-29"), "DATE")))
+    query = "count_if(CAST(try_strptime($value, $wanted) AS DATE) = DATE '2000-02-29')"
+    return expression(query, value=column(name), wanted=text(wanted))
 
 
 def in_century(value: exp.Expr, type_: str, pivot: int) -> exp.Expr:
     """The time, which the database read with a year of two digits, in the century that ends with the pivot."""
-    year = exp.Year(this=value.copy())
     # Added centuries keep the remainder from being negative.
-    remainder = exp.Mod(this=exp.paren(number(pivot + 10_000) - year.copy()), expression=number(100))
-    return cast(later_by_years(value, number(pivot) - remainder - year), type_)
+    years = "$pivot - ($pivot + 10000 - year($value)) % 100 - year($value)"
+    return cast(expression(f"$value + to_years(CAST({years} AS INTEGER))", value=value, pivot=number(pivot)), type_)
 
 
 def guessed_pivot(years: Mapping[int, int], later_this_year: int, is_birth: bool, today: datetime.date) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, replaced, text, time_of_format, try_cast
+from tableveil.backend import Session, alias, cast, column, expression, sql, text, try_cast
 from tableveil.errors import Fault, InvalidError, NearestNames, shortened
 from tableveil.loading.csv_header import csv_records
 from tableveil.loading.model import MOST_LINES_LISTED, CsvFormat
@@ -47,15 +47,22 @@ def plain(how: CsvFormat, name: str) -> exp.Expr:
     """The text of a column without blanks around it and marks between groups of digits; NULL if it stands for none."""
     value: exp.Expr = column(name)
     if name in how.trimmed:
-        value = exp.Trim(this=value, expression=text(BLANKS))
-        value = exp.Case(default=value).when(value.isin(*map(text, how.null_texts)), exp.null())
+        trimmed = expression("trim($value, $blanks)", value=value, blanks=text(BLANKS))
+        nothing = [*map(text, how.null_texts)]
+        value = expression("CASE WHEN $value IN ($nothing) THEN NULL ELSE $value END", value=trimmed, nothing=nothing)
     if mark := how.thousands.get(name):
         decimal = "," if how.decimal_comma else "."
         behind = "" if mark == decimal else f"({re.escape(decimal)}[0-9]+)?"
         grouped = text(f"[+-]?[0-9]{{1,3}}({re.escape(mark)}[0-9]{{3}})+{behind}")
-        matches = exp.RegexpFullMatch(this=value.copy(), expression=grouped)
-        value = exp.Case(default=value).when(matches, replaced(value.copy(), mark, ""))
+        case = "CASE WHEN regexp_full_match($value, $grouped) THEN replace($value, $mark, '') ELSE $value END"
+        value = expression(case, value=value, grouped=grouped, mark=text(mark))
     return value
+
+
+def pointed(how: CsvFormat, name: str) -> exp.Expr:
+    """The plain text of a number, with a point instead of a comma."""
+    value = plain(how, name)
+    return expression("replace($value, ',', '.')", value=value) if how.decimal_comma else value
 
 
 def as_stored(how: CsvFormat, name: str, type_: str) -> exp.Expr:
@@ -65,10 +72,8 @@ def as_stored(how: CsvFormat, name: str, type_: str) -> exp.Expr:
     if kind == "VARCHAR":
         return value
     if wanted:
-        return cast(time_of_format(value, text(wanted)), type_)
-    if how.decimal_comma and not kind.startswith(("DATE", "TIME", "BOOL")):
-        value = replaced(value, ",", ".")
-    return try_cast(value, type_)
+        return cast(expression("try_strptime($value, $wanted)", value=value, wanted=text(wanted)), type_)
+    return try_cast(value if kind.startswith(("DATE", "TIME", "BOOL")) else pointed(how, name), type_)
 
 
 def check_fit(
@@ -82,8 +87,9 @@ def check_fit(
     if not names:
         return
     counts = [
-        alias(exp.Count(this=plain(how, name)) - exp.Count(this=as_stored(how, name, types[name])), f"c{i}")
+        alias(expression("count($plain) - count($stored)", plain=plain(how, name), stored=stored), f"c{i}")
         for i, name in enumerate(names)
+        for stored in [as_stored(how, name, types[name])]
     ]
     misfits = dict(zip(names, session.row(exp.select(*counts).from_(rows)), strict=True))
     faults = [
@@ -102,9 +108,14 @@ def check_fit(
 
 
 def _misfit_texts(session: Session, rows: exp.Expr, how: CsvFormat, name: str, type_: str) -> set[str]:
-    fits = as_stored(how, name, type_).is_(exp.null())
-    query = exp.select(column(name)).distinct().from_(rows).where(plain(how, name).is_(exp.null()).not_(), fits)
-    return {str(value).strip(BLANKS) for (value,) in session.rows(query.limit(_MOST_TEXTS))}
+    query = sql(
+        f"SELECT DISTINCT $value FROM $rows WHERE $plain IS NOT NULL AND $stored IS NULL LIMIT {_MOST_TEXTS}",
+        value=column(name),
+        rows=rows,
+        plain=plain(how, name),
+        stored=as_stored(how, name, type_),
+    )
+    return {str(value).strip(BLANKS) for (value,) in session.rows(query)}
 
 
 def _in_lines(texts: Set[str], count: int, how: CsvFormat, position: int, files: Mapping[Path, str]) -> str:

@@ -12,21 +12,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from tableveil.backend import (
-    Session,
-    alias,
-    column,
-    expression,
-    is_finite,
-    number,
-    replaced,
-    sql,
-    text,
-    time_of_format,
-    try_cast,
-)
+from tableveil.backend import Session, alias, expression, number, sql, text, try_cast
 from tableveil.errors import Fault, InvalidError, shortened
-from tableveil.loading.csv_converted import plain
+from tableveil.loading.csv_converted import plain, pointed
 from tableveil.loading.model import CsvFormat
 
 # The kinds of values: a pattern for the whole value, and the type that it must fit as well.
@@ -85,20 +73,17 @@ def found_types(session: Session, rows: exp.Expr, names: Sequence[str], how: Csv
         InvalidError: some values have NUL bytes.
     """
     # Values are unpivoted into rows, so that one expression suffices for thousands of columns.
-    positions = exp.Explode(this=exp.GenerateSeries(end=number(len(names)), is_end_exclusive=True))
-    values = exp.Explode(this=exp.Array(expressions=[plain(how, name) for name in names]))
-    listed = exp.select(alias(positions, "position"), alias(values, "value")).from_(rows).subquery("listed")
+    listed = "(SELECT unnest(range($columns)) AS position, unnest([$values]) AS value FROM $rows) AS listed"
     if how.decimal_comma:
-        pointed = alias(_with_point(column("value")), "value")
-        listed = exp.select(column("position"), pointed).from_(listed).subquery("pointed")
+        listed = f"(SELECT position, {_WITH_POINT} AS value FROM {listed}) AS pointed"
     counted = sql(
-        "SELECT position, kind, count(*), max($before), max($behind), bool_and($exact) FROM "
-        "(SELECT position, value, $kind AS kind FROM $listed WHERE value IS NOT NULL) AS known GROUP BY 1, 2",
-        before=_digits_of_part(1),
-        behind=_digits_of_part(2),
-        exact=_exact(),
-        kind=_kind(column("value"), how),
-        listed=listed,
+        "SELECT position, kind, count(*), max(length(ltrim(split_part(value, '.', 1), '+-0'))), "
+        f"max(length(split_part(value, '.', 2))), bool_and({_EXACT}) FROM "
+        f"(SELECT position, value, $kind AS kind FROM {listed} WHERE value IS NOT NULL) AS known GROUP BY 1, 2",
+        kind=_kind(how),
+        columns=number(len(names)),
+        values=[plain(how, name) for name in names],
+        rows=rows,
     )
     kinds: list[dict[str, _Found]] = [{} for _ in names]
     for position, kind, *figures in session.rows(counted):
@@ -114,9 +99,11 @@ def check_digits(session: Session, rows: exp.Expr, scales: Mapping[str, int], ho
         InvalidError: the database would round some to as many digits behind the point as `scales` says.
     """
     types = how.types
-    values = {name: replaced(plain(how, name), ",", ".") if how.decimal_comma else plain(how, name) for name in scales}
-    counts = [exp.CountIf(this=_is_rounded(values[name], types[name], scale)) for name, scale in scales.items()]
-    row = session.row(exp.select(*(alias(count, f"c{i}") for i, count in enumerate(counts))).from_(rows))
+    counts = [
+        alias(exp.CountIf(this=_is_rounded(pointed(how, name), types[name], scale)), f"c{i}")
+        for i, (name, scale) in enumerate(scales.items())
+    ]
+    row = session.row(exp.select(*counts).from_(rows))
     faults = [
         Fault(
             "types",
@@ -153,61 +140,36 @@ def _check_text(names: Sequence[str], kinds: Sequence[Mapping[str, _Found]]) -> 
         raise InvalidError.about("CSV_NUL", "some values cannot be text", faults)
 
 
-def _with_point(value: exp.Expr) -> exp.Expr:
-    """A number with a comma has a point instead; one with a point has a comma, so that it is none."""
-    return expression(
-        "CASE WHEN regexp_full_match($value, '[+-]?[0-9]*[.,][0-9]*([eE][+-]?[0-9]+)?') THEN CASE "
-        "WHEN contains($value, ',') THEN replace($value, ',', '.') ELSE replace($value, '.', ',') END ELSE $value END",
-        value=value,
-    )
+_WITH_POINT = (
+    "CASE WHEN regexp_full_match(value, '[+-]?[0-9]*[.,][0-9]*([eE][+-]?[0-9]+)?') THEN CASE "
+    "WHEN contains(value, ',') THEN replace(value, ',', '.') ELSE replace(value, '.', ',') END ELSE value END"
+)
+"""A number with a comma has a point instead; one with a point has a comma, so that it is none."""
+
+_SIGNIFICANT = "trim(regexp_replace(regexp_replace({}, '[eE].*', '', 'g'), '[^0-9]', '', 'g'), '0')"
+"""The digits of a number, without its exponent and zeros at both ends."""
+
+_EXACT = (
+    "CASE WHEN NOT kind IN ('integer', 'decimal', 'exponent') THEN TRUE "
+    f"WHEN kind IN ('integer', 'decimal') AND length(value) <= {_ALWAYS_EXACT} THEN TRUE "
+    f"ELSE {_SIGNIFICANT.format('value')} = {_SIGNIFICANT.format('value::DOUBLE::VARCHAR')} END"
+)
+"""Whether a value that is a number comes back from a DOUBLE with the same digits."""
 
 
-def _kind(value: exp.Expr, how: CsvFormat) -> exp.Expr:
+def _kind(how: CsvFormat) -> exp.Expr:
     """The kind of a value, as one of the names above, or else `text`, or `nul` if it has such a byte."""
-    case = exp.Case()
-    formats = {"date": how.date_format, "timestamp": how.timestamp_format}
+    formats = {"date": text(how.date_format), "timestamp": text(how.timestamp_format)}
     # First of all: a format may make dates of digits alone.
-    for name, wanted in formats.items():
-        if wanted:
-            parsed = time_of_format(value.copy(), text(wanted))
-            case = case.when(parsed.is_(exp.null()).not_(), text(name), copy=False)
+    cases = {name: f"try_strptime(value, ${name}) IS NOT NULL" for name, wanted in formats.items() if wanted.name}
     for name, pattern, type_ in _KINDS:
-        if formats.get(name):
-            continue
-        matches: exp.Expr = exp.RegexpFullMatch(this=value.copy(), expression=text(pattern))
-        if type_:
-            matches = exp.and_(matches, try_cast(value.copy(), type_).is_(exp.null()).not_())
-        case = case.when(matches, text(name), copy=False)
+        fits = f" AND TRY_CAST(value AS {type_}) IS NOT NULL" if type_ else ""
+        cases.setdefault(name, f"regexp_full_match(value, '{pattern}'){fits}")
     # Texts that the database would accept as numbers although they are not written as such: with spaces or underscores.
-    lax = is_finite(try_cast(value.copy(), "DOUBLE"))
-    nul = exp.Contains(this=value, expression=exp.Chr(expressions=[number(0)]))
-    return case.when(nul, text("nul"), copy=False).when(lax, text("code"), copy=False).else_(text("text"), copy=False)
-
-
-def _digits_of_part(part: int) -> exp.Expr:
-    """How many digits a number has before (1) or behind (2) its point."""
-    digits = exp.SplitPart(this=column("value"), delimiter=text("."), part_index=number(part))
-    return exp.Length(this=exp.Trim(this=digits, expression=text("+-0"), position="LEADING") if part == 1 else digits)
-
-
-def _exact() -> exp.Expr:
-    """Whether a value that is a number comes back from a DOUBLE with the same digits."""
-    is_short = exp.Length(this=column("value")) <= number(_ALWAYS_EXACT)
-    without_exponent = column("kind").isin(text("integer"), text("decimal"))
-    again = exp.cast(exp.cast(column("value"), "DOUBLE"), "VARCHAR")
-    return (
-        exp.Case()
-        .when(column("kind").isin(*map(text, _NUMBERS)).not_(), exp.true())
-        .when(exp.and_(without_exponent, is_short), exp.true())
-        .else_(_significant(column("value")).eq(_significant(again)))
+    lax = "WHEN contains(value, chr(0)) THEN 'nul' WHEN isfinite(TRY_CAST(value AS DOUBLE)) THEN 'code' ELSE 'text'"
+    return expression(
+        f"CASE {' '.join(f'WHEN {case} THEN {name!r}' for name, case in cases.items())} {lax} END", **formats
     )
-
-
-def _significant(value: exp.Expr) -> exp.Expr:
-    """The digits of a number, without its exponent and zeros at both ends."""
-    mantissa = exp.RegexpReplace(this=value, expression=text("[eE].*"), replacement=text(""))
-    digits = exp.RegexpReplace(this=mantissa, expression=text("[^0-9]"), replacement=text(""))
-    return exp.Trim(this=digits, expression=text("0"))
 
 
 def _found_type(kinds: Mapping[str, _Found]) -> FoundType:

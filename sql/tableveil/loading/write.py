@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, create_table, drop, table, try_cast
+from tableveil.backend import Session, alias, cast, column, create_table, drop, table
 from tableveil.errors import (
     ConflictError,
     DeniedError,
@@ -20,7 +20,7 @@ from tableveil.errors import (
     shortened,
 )
 from tableveil.policy import TableReference
-from tableveil.source.tables import described_table, listed, without_values
+from tableveil.source.tables import count_changed, described_table, listed, without_values
 from tableveil.state.releases import seen_among
 
 _numbers = itertools.count()
@@ -94,11 +94,8 @@ def _check_fit(session: Session, staged: exp.Table, columns: Sequence[tuple[str,
     changed = [(name, from_, to) for name, from_, to in columns if from_ != to]
     if not changed:
         return
-    counts = [
-        exp.CountIf(this=exp.NullSafeNEQ(this=try_cast(try_cast(column(name), to), from_), expression=column(name)))
-        for name, from_, to in changed
-    ]
-    figures = session.row(exp.select(*(alias(e, f"f{i}") for i, e in enumerate(counts))).from_(staged))
+    counts = [alias(count_changed(name, from_, to), f"f{i}") for i, (name, from_, to) in enumerate(changed)]
+    figures = session.row(exp.select(*counts).from_(staged))
     faults = [
         Fault(
             shortened(name),

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from sqlglot import exp
 
-from tableveil.backend import WarehouseSession, alias, cast, column, number, row_hash
+from tableveil.backend import WarehouseSession, alias, column, expression, number, sql
 from tableveil.errors import Fault, InvalidError, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.source.model import Source
@@ -39,10 +39,11 @@ def check_collectible(
     wanted: list[exp.Expr] = []
     for name in columns:
         wide = source.column(name).kind in (ValueKind.TEXT, ValueKind.OTHER)
-        length = exp.Avg(this=exp.Length(this=cast(column(name), "VARCHAR"))) if wide else number(0)
-        wanted += [number(known[name]) if known and name in known else exp.ApproxDistinct(this=column(name)), length]
-    for others in ([], *([column(name)] for name in sensitive)):
-        wanted.append(exp.ApproxDistinct(this=row_hash(*(part.copy() for part in together), *others)))
+        length = expression("avg(length($value::VARCHAR))", value=column(name)) if wide else number(0)
+        about = expression("approx_count_distinct($value)", value=column(name))
+        wanted += [number(known[name]) if known and name in known else about, length]
+    combined = "approx_count_distinct(hash($values))"
+    wanted += [expression(combined, values=[*together, *map(column, more)]) for more in ([], *([n] for n in sensitive))]
     row = session.row(exp.select(*(alias(e, f"e{i}") for i, e in enumerate(wanted))).from_(source.table()))
     distinct, lengths = row[: 2 * len(columns) : 2], row[1 : 2 * len(columns) : 2]
     sizes = {
@@ -51,8 +52,9 @@ def check_collectible(
     }
     combinations = [int(values) for values in row[2 * len(columns) :]]
     if source.population is not None:
-        everybody = exp.ApproxDistinct(this=row_hash(*(column(row.name) for row in source.population.columns)))
-        combinations.append(int(session.value(exp.select(everybody).from_(source.population.table()))))
+        values = [column(one.name) for one in source.population.columns]
+        everybody = sql(f"SELECT {combined} FROM $rows", values=values, rows=source.population.table())
+        combinations.append(int(session.value(everybody)))
     shown = f"the {sum(combinations):,} combinations of quasi-identifiers and sensitive values"
     sizes[shown] = sum(combinations) * BYTES_PER_COMBINATION
     total = sum(sizes.values())

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from tableveil.backend import WarehouseSession, alias, cast, column, number, table
+from tableveil.backend import WarehouseSession, alias, cast, column, expression, number, sql, table
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import TableReference
 from tableveil.source.model import Column
@@ -60,7 +60,7 @@ def describe(session: WarehouseSession, reference: TableReference, most_values: 
 
     Call it in a transaction if others may change the table meanwhile.
     """
-    rows: int = session.value(exp.select(exp.Count(this=exp.Star())).from_(_named(reference)))
+    rows: int = session.value(sql("SELECT count(*) FROM $rows", rows=_named(reference)))
     columns = columns_of(session, reference)
     exactly = rows <= MOST_ROWS_COUNTED_EXACTLY and len(columns) <= MOST_COLUMNS_COUNTED_EXACTLY
     at_once = _AT_ONCE_EXACTLY if exactly else _AT_ONCE
@@ -80,14 +80,13 @@ def _counted(
     exactly: bool,
 ) -> list[ColumnDescription]:
     """The columns without values, in one scan."""
-    wanted: list[exp.Expr] = []
-    for source_column in columns:
-        value = _comparable(*_name_and_kind(source_column))
-        length = exp.Length(this=cast(value.copy(), "VARCHAR"))
-        distinct = exp.Count(this=exp.Distinct(expressions=[value])) if exactly else exp.ApproxDistinct(this=value)
-        wanted += [exp.Count(this=value.copy()), distinct, exp.Min(this=length), exp.Max(this=length.copy())]
-    query = exp.select(*(alias(e, f"f{i}") for i, e in enumerate(wanted))).from_(_named(reference))
-    figures = session.row(query)
+    distinct, length = "count(DISTINCT $v)" if exactly else "approx_count_distinct($v)", "length($v::VARCHAR)"
+    wanted = [
+        expression(aggregate, v=_comparable(*_name_and_kind(source_column)))
+        for source_column in columns
+        for aggregate in ("count($v)", distinct, f"min({length})", f"max({length})")
+    ]
+    figures = session.row(exp.select(*(alias(e, f"f{i}") for i, e in enumerate(wanted))).from_(_named(reference)))
     described = []
     for position, source_column in enumerate(columns):
         present, distinct_values, shortest, longest = figures[4 * position : 4 * position + 4]
@@ -105,16 +104,15 @@ def _with_values(
     session: WarehouseSession, reference: TableReference, described: ColumnDescription, most: int
 ) -> ColumnDescription:
     value = _comparable(described.name, described.kind)
-    text = cast(value, "VARCHAR")
-    extremes = [cast(aggregate(this=value.copy()), "VARCHAR") for aggregate in (exp.Min, exp.Max)]
-    minimum, maximum = session.row(exp.select(*extremes).from_(_named(reference)))
-    frequent = (
-        exp.select(alias(text, "value"), alias(exp.Count(this=exp.Star()), "records"))
-        .from_(_named(reference))
-        .where(column(described.name).is_(exp.null()).not_())
-        .group_by(number(1))
-        .order_by(column("records").desc(), column("value"))
-        .limit(most)
+    extremes = "SELECT CAST(min($value) AS VARCHAR), CAST(max($value) AS VARCHAR) FROM $rows"
+    minimum, maximum = session.row(sql(extremes, value=value, rows=_named(reference)))
+    frequent = sql(
+        "SELECT CAST($value AS VARCHAR) AS value, count(*) AS records FROM $rows WHERE $column IS NOT NULL GROUP BY 1 "
+        "ORDER BY records DESC, value LIMIT $most",
+        value=value,
+        rows=_named(reference),
+        column=column(described.name),
+        most=number(most),
     )
     return replace(described, minimum=minimum, maximum=maximum, values=tuple(session.rows(frequent)))
 

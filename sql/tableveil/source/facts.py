@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from tableveil.backend import WarehouseSession, alias, column, expression, number, sql, try_cast
+from tableveil.backend import WarehouseSession, alias, column, expression, number, sql
 from tableveil.errors import Fault, Warned, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import AttributePolicy, NullHandling, Policy, Role
@@ -16,7 +16,7 @@ from tableveil.risk.recurring import FEWEST_VALUES
 from tableveil.source.model import Column, PopulationRows, Source
 from tableveil.source.people import check_links, check_rows_are_people, hidden_numbers, respelled, varying
 from tableveil.source.recurring import MOST_ROWS
-from tableveil.source.tables import columns_of, shown_type
+from tableveil.source.tables import columns_of, count_changed, shown_type
 
 NEARLY_UNIQUE = 0.9
 """From this share of distinct values among the non-NULL ones, a released column singles people out."""
@@ -238,13 +238,7 @@ def _check_population(session: WarehouseSession, population: PopulationRows | No
     ]
     if not converted:
         return []
-    # A value that comes back unchanged is not lost; comparing values of two types could itself fail to convert them.
-    lost = [
-        expression("count_if($back IS DISTINCT FROM $value)", value=value, back=back)
-        for each, type_ in converted
-        for value in [column(each.name)]
-        for back in [try_cast(try_cast(value.copy(), type_), each.type)]
-    ]
+    lost = [count_changed(each.name, each.type, type_) for each, type_ in converted]
     counts = session.row(exp.select(*lost).from_(population.whole_table()))
     return [
         Fault(

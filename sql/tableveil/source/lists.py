@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from tableveil.backend import Session, WarehouseSession, alias, cast, collected, column, number
+from tableveil.backend import Session, WarehouseSession, collected, column, sql
 from tableveil.drafting.lists import SeenLists, seen_lists
 from tableveil.source.model import Source
 
@@ -17,16 +17,15 @@ MOST_ROWS = 100_000
 
 def lists_in(session: WarehouseSession, source: Source, name: str) -> SeenLists | None:
     """The lists that the first rows of a column show."""
-    value = column(name)
-    first = exp.select(alias(value, "value")).from_(source.table()).where(value.copy().is_(exp.null()).not_())
-    counted = exp.select(column("value"), alias(exp.Count(this=exp.Star()), "n"))
-    counted = counted.from_(first.limit(MOST_ROWS).subquery("first_rows")).group_by(column("value"))
-    return lists_among(session.embedded, collected(session, "seen_values", counted))
+    counted = (
+        "SELECT value, count(*) AS n FROM "
+        f"(SELECT $value AS value FROM $rows WHERE $value IS NOT NULL LIMIT {MOST_ROWS}) AS first_rows GROUP BY value"
+    )
+    values = sql(counted, value=column(name), rows=source.table())
+    return lists_among(session.embedded, collected(session, "seen_values", values))
 
 
 def lists_among(session: Session, counted: exp.Expr) -> SeenLists | None:
     """The lists among the most frequent values, which are given for a FROM clause as `value` and `n`."""
-    value = cast(column("value"), "VARCHAR")
-    query = exp.select(alias(value, "value"), column("n")).from_(counted).where(column("value").is_(exp.null()).not_())
-    query = query.order_by(exp.Ordered(this=column("n"), desc=True), number(1)).limit(MOST_VALUES)
-    return seen_lists(dict(session.rows(query)))
+    values = "SELECT CAST(value AS VARCHAR) AS value, n FROM $counted WHERE value IS NOT NULL ORDER BY n DESC, 1"
+    return seen_lists(dict(session.rows(sql(f"{values} LIMIT {MOST_VALUES}", counted=counted))))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
-from tableveil.backend import WarehouseSession, alias, column, number, row_hash, sql
+from tableveil.backend import WarehouseSession, alias, column, expression, number, row_hash, sql
 from tableveil.drafting import agreement, is_number_of_people
 from tableveil.errors import Fault, Warned, must_decide, note, shortened
 from tableveil.hierarchy import ValueKind
@@ -131,19 +131,21 @@ def _linked(session: WarehouseSession, source: Source, person: str, attribute: A
 def varying(session: WarehouseSession, source: Source, policy: Policy) -> Iterator[Warned]:
     """Warnings of quasi-identifiers that are the same in all rows of nearly everybody, but not of all."""
     names = [a.column for a in policy.attributes if a.role is Role.QUASI_IDENTIFIER]
-    ends = [
-        alias(end(this=row_hash(column(name))), f"{prefix}{i}")
-        for i, name in enumerate(names)
-        for prefix, end in (("l", exp.Min), ("h", exp.Max))
-    ]
-    repeated = (
-        exp.select(*ends)
-        .from_(source.table())
-        .group_by(row_hash(column(policy.person_column or "")))
-        .having(exp.GT(this=exp.Count(this=exp.Star()), expression=number(1)))
+    query = (
+        "SELECT count(*), $vary FROM (SELECT $ends FROM $rows GROUP BY hash($person) HAVING count(*) > 1) AS several"
     )
-    vary = [exp.CountIf(this=exp.NEQ(this=column(f"l{i}"), expression=column(f"h{i}"))) for i in range(len(names))]
-    people, *row = session.row(exp.select(exp.Count(this=exp.Star()), *vary).from_(repeated.subquery("several")))
+    counted = sql(
+        query,
+        vary=[expression("count_if($l <> $h)", l=column(f"l{i}"), h=column(f"h{i}")) for i in range(len(names))],
+        ends=[
+            alias(expression(f"{end}(hash($value))", value=column(name)), f"{prefix}{i}")
+            for i, name in enumerate(names)
+            for prefix, end in (("l", "min"), ("h", "max"))
+        ],
+        rows=source.table(),
+        person=column(policy.person_column or ""),
+    )
+    people, *row = session.row(counted)
     for name, differing in zip(names, row, strict=True):
         if 0 < differing <= NEARLY_CONSTANT * people:
             yield Warned(

@@ -6,7 +6,7 @@ import re
 
 from sqlglot import exp
 
-from tableveil.backend import Listed, WarehouseSession, alias, catalog, column, drop, table
+from tableveil.backend import Listed, WarehouseSession, alias, catalog, column, drop, expression, table, try_cast
 from tableveil.errors import Fault, nearest, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import TableReference
@@ -149,6 +149,12 @@ def columns_of(session: WarehouseSession, reference: TableReference) -> list[Col
         kind = kind_of(type_)
         columns.append((name, type_) if kind is None else Column(name, type_, kind))
     return columns
+
+
+def count_changed(name: str, from_: str, to: str) -> exp.Expr:
+    """How many values of a column do not come back from another type: comparing two types could itself fail."""
+    back = try_cast(try_cast(column(name), to), from_)
+    return expression("count_if($back IS DISTINCT FROM $value)", back=back, value=column(name))
 
 
 def _collations(session: WarehouseSession, reference: TableReference, names: list[str]) -> dict[str, str]:
