@@ -101,7 +101,7 @@ def _facts(release: Release) -> Iterator[tuple[str, str]]:
     from tableveil.convert import privacy_in_words
 
     policy = release.policy
-    yield "source", ", ".join(map(wording.table_name, release.source_tables)) or wording.table_name(release.source)
+    yield "source", wording.tables_read(release)
     yield "privacy", wording.printable("; ".join(map(privacy_in_words, policy.privacy_models)))
     yield "records", wording.count(release.records)
     yield "suppressed", wording.share(release.suppressed_records / release.records if release.records else 0.0)

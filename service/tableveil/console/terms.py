@@ -123,7 +123,7 @@ def equal(tried: Tried, policy: policy_pb2.Policy) -> bool:
 def as_they_are(policy: policy_pb2.Policy) -> list[str]:
     """The columns that are released with the values that they have."""
     roles = (policy_pb2.ROLE_SENSITIVE, policy_pb2.ROLE_INSENSITIVE)
-    listed = [one.column for one in policy.attributes if one.role in roles]
+    listed = [wording.named_column(one, policy) for one in policy.attributes if one.role in roles]
     return [*listed, "all others"] if policy.default_role in roles else listed
 
 
@@ -144,6 +144,8 @@ def person_of(policy: policy_pb2.Policy) -> str:
             return f"{wording.short(policy.person_column)} numbers them"
         case "rows_are_people" if policy.rows_are_people:
             return "every row is a different one"
+        case None if policy.tables.people.key:
+            return f"{wording.short(policy.tables.people.key)} numbers them, in all tables"
         case _:
             return UNANSWERED
 
@@ -158,13 +160,9 @@ def open_to_decide(policy: policy_pb2.Policy, checked: Checked, tried: Sequence[
 def _terms(policy: policy_pb2.Policy) -> Iterator[Term]:
     yield _term("method", method_words(policy).name)
     yield _term("people", person_of(policy))
-    yield _term(
-        "rows",
-        f"of the query {wording.short(policy.source_query)}" if policy.source_query else "of the table",
-        policy.source_query,
-    )
+    yield _term("rows", _rows(policy), policy.source_query)
     for one in policy.attributes:
-        yield from _of_column(one)
+        yield from _of_column(one, wording.short(wording.named_column(one, policy)))
     for model in policy.privacy_models:
         of = f" of {wording.short(column_of(model))}" if column_of(model) else ""
         yield _term(f"{_kind(model)}{of}", promise(model, columns_of_lists(policy)), model)
@@ -178,8 +176,14 @@ def _terms(policy: policy_pb2.Policy) -> Iterator[Term]:
         )
 
 
-def _of_column(one: policy_pb2.Attribute) -> Iterator[Term]:
-    name = wording.short(one.column)
+def _rows(policy: policy_pb2.Policy) -> str:
+    if policy.HasField("tables"):
+        names = [policy.tables.people.table, *(one.table for one in policy.tables.events)]
+        return f"of the tables {', '.join(map(wording.short, names))}"
+    return f"of the query {wording.short(policy.source_query)}" if policy.source_query else "of the table"
+
+
+def _of_column(one: policy_pb2.Attribute, name: str) -> Iterator[Term]:
     yield _term(f"role of {name}", ROLES.get(one.role, "to be decided"))
     if one.HasField("hierarchy"):
         yield _term(f"labels of {name}", (one.hierarchy.WhichOneof("kind") or "none").replace("_", " "), one.hierarchy)
@@ -188,7 +192,7 @@ def _of_column(one: policy_pb2.Attribute) -> Iterator[Term]:
         yield _term(f"levels of {name}", f"up to {one.maximum_level}" if limited else "all: it may be erased")
     rest = policy_pb2.Attribute()
     rest.CopyFrom(one)
-    for field in ("column", "role", "hierarchy", "maximum_level"):
+    for field in ("table", "column", "role", "hierarchy", "maximum_level"):
         rest.ClearField(field)
     for other, value in rest.ListFields():
         yield _term(f"{other.name.replace('_', ' ')} of {name}", wording.short(_text(value)), value)

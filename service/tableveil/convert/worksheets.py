@@ -21,6 +21,8 @@ _CHANGEABLE = ("request", "proposal", "job", "policy")
 def contents_of(message: v1.Worksheet, table: TableReference) -> str:
     """The document of what a message decides about a table: the sources of both its parts are that table, or queries.
 
+    The people of related tables are in that table.
+
     Raises:
         InvalidError: the name of its proposal, or of its job, is none.
     """
@@ -35,8 +37,11 @@ def contents_of(message: v1.Worksheet, table: TableReference) -> str:
             decided.request.table.CopyFrom(table_to_proto(table))
     if message.HasField("policy"):
         decided.policy.CopyFrom(message.policy)
-        if decided.policy.source_query:
+        if decided.policy.source_query or decided.policy.HasField("tables"):
             decided.policy.ClearField("source")
+            if decided.policy.HasField("tables"):
+                people = decided.policy.tables.people
+                people.schema, people.table = table.schema, table.table
         else:
             decided.policy.source.CopyFrom(table_to_proto(table))
     return canonical_json(decided)

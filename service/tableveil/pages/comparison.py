@@ -14,7 +14,7 @@ from tableveil.convert import privacy_in_words
 from tableveil.pages.environment import environment
 from tableveil.pages.table import PageTable
 from tableveil.v1.policy_pb2 import Hierarchy, Policy
-from tableveil.v1.release_service_pb2 import AttributeResult, Release
+from tableveil.v1.release_service_pb2 import RELEASE_OBJECT_KIND_EVENTS, AttributeResult, Release
 from tableveil.v1.utility_service_pb2 import UtilityReport
 from tableveil.wording.methods import method_words
 
@@ -99,11 +99,14 @@ def _overview(first: Release, second: Release) -> Iterator[tuple[str, ...]]:
     yield _counts("released records", first.risk_by_size.records, second.risk_by_size.records)
     yield _counts("suppressed records", first.suppressed_records, second.suppressed_records)
     yield _counts("classes", first.classes, second.classes)
+    events = [sum(of.rows for of in one.objects if of.kind == RELEASE_OBJECT_KIND_EVENTS) for one in (first, second)]
+    if any(events):
+        yield _counts("released rows of events", *events)
 
 
 def _of_owners(first: Release, second: Release) -> Iterator[tuple[str, ...]]:
     """Facts that are evidence."""
-    yield _texts("table", first, second, lambda release: wording.table_name(release.source))
+    yield _texts("read", first, second, wording.tables_read)
     yield _counts("records of the table", first.records, second.records)
     yield _texts("method", first, second, lambda release: method_words(release.policy).name)
     yield _texts("privacy", first, second, _privacy)

@@ -36,6 +36,11 @@ def table_name(reference: policy_pb2.TableReference) -> str:
     return short(".".join(part for part in (reference.catalog, reference.schema, reference.table) if part))
 
 
+def tables_read(release: release_service_pb2.Release) -> str:
+    """The tables whose rows a release has, or the query."""
+    return ", ".join(map(table_name, release.source_tables)) or table_name(release.source)
+
+
 def named_column(attribute: policy_pb2.Attribute, policy: policy_pb2.Policy) -> str:
     """The column's name, after that of its table where it is an event table's."""
     is_event = attribute.table not in ("", policy.tables.people.table)

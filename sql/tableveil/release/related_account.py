@@ -53,10 +53,9 @@ def related_account(session: Session, plan: ReleasePlan, target: ReleaseTarget) 
         if one.one in ranks and one.other in ranks and abs(one.after / one.before - 1) >= _LEAST_MOVE
     ]
     if pairs:
-        names = ", ".join(shortened(target.event_labels_name(events.name)) for events in related.events)
         yield note(
             "The odds ratios of people who have rows of two labels moved most, from the source to the release, for "
-            f"{'; '.join(pairs)}. Labels have their ranks in {names}.",
+            f"{'; '.join(pairs)}. The numbers are ranks, as tables of labels have them.",
             len(pairs),
             "tables.rows_limit",
         )

@@ -128,7 +128,7 @@ def test_evidence_that_is_not_the_callers_is_not_compared(run: Run, releases: tu
     found = {line.partition("  ")[0].strip() for line in result.stdout.splitlines()}
     assert {"released records", "suppressed records"} <= found
     assert (
-        not {"table", "privacy", "quality", "records of the table", "proven optimal", "Policies: what differs"} & found
+        not {"read", "privacy", "quality", "records of the table", "proven optimal", "Policies: what differs"} & found
     )
     assert "score" not in result.stdout
 

@@ -22,7 +22,10 @@ def release(number: int, of_patients: str, of_visits: str) -> Release:
     ]
     tables = {"people": {"table": "patients", "key": "pid"}, "events": [{"table": "visits"}]}
     policy = {"tables": tables, "attributes": attributes}
-    stated = {"name": f"releases/{number}", "policy": policy, "attributes": results, "proof": {}}
+    sources = [{"schema": "main", "table": name} for name in ("patients", "visits")]
+    objects = [{"name": "clinic_visits", "kind": "RELEASE_OBJECT_KIND_EVENTS", "rows": 100 * number}]
+    found = {"attributes": results, "objects": objects, "source": sources[0], "sourceTables": sources}
+    stated = {"name": f"releases/{number}", "policy": policy, "proof": {}, **found}
     return ParseDict(stated, Release())
 
 
@@ -38,6 +41,13 @@ def test_columns_of_one_name_have_the_hierarchy_of_their_own_table() -> None:
     assert changes(first, release(2, "5", "7")) == {"ward": "", "visits.ward": ""}
     assert changes(first, release(2, "6", "7")) == {"ward": "finer", "visits.ward": ""}
     assert changes(first, release(2, "5", "8")) == {"ward": "", "visits.ward": "finer"}
+
+
+def test_rows_of_events_and_all_tables_that_were_read_are_compared() -> None:
+    tables = compared(Side(release(1, "5", "7"), None), Side(release(2, "5", "7"), None)).tables
+    overview = {row[0]: row[1:3] for row in tables[0].rows}
+    assert overview["released rows of events"] == ("100", "200")
+    assert overview["read"] == ("main.patients, main.visits",) * 2
 
 
 def test_a_share_protects_the_column_of_its_own_table() -> None:

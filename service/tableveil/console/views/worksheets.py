@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from functools import lru_cache
 
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
+from tableveil import wording
 from tableveil.console import terms
 from tableveil.console.faults import CORRECTABLE, placed
 from tableveil.console.render import fragment
@@ -115,9 +115,10 @@ def _propose(visit: Visit, kept: Worksheet) -> Response:
 def labels(visit: Visit) -> Response:
     """The labels of a quasi-identifier, as its hierarchy makes them of the table's values."""
     kept, column = _kept(visit), visit.asked("column")
-    attribute = next((one for one in kept.policy.attributes if one.column == column), policy_pb2.Attribute())
+    named = {wording.named_column(one, kept.policy): one for one in kept.policy.attributes}
+    attribute = named.get(column, policy_pb2.Attribute(column=column))
     asked = hierarchy_service_pb2.PreviewHierarchyRequest(
-        hierarchy=attribute.hierarchy, table=kept.table, column=column, groups=_GROUPS
+        hierarchy=attribute.hierarchy, table=_table(kept, attribute), column=attribute.column, groups=_GROUPS
     )
     try:
         found = visit.client.preview_hierarchy(asked)
@@ -273,6 +274,15 @@ def _kept(visit: Visit) -> Worksheet:
     return visit.client.get_worksheet(visit.path("number"))
 
 
+def _table(kept: Worksheet, of: policy_pb2.Attribute) -> policy_pb2.TableReference:
+    """The table that a column is in."""
+    for event in kept.policy.tables.events:
+        if of.table == (event.name or event.table):
+            schema = event.schema or kept.policy.tables.people.schema
+            return policy_pb2.TableReference(schema=schema, table=event.table)
+    return kept.table
+
+
 def _number(kept: Worksheet) -> str:
     return kept.name.rpartition("/")[2]
 
@@ -284,20 +294,22 @@ def _take_roles(visit: Visit, kept: Worksheet) -> None:
         (one, roles.get(visit.text(f"role-{position}"), one.role))
         for position, one in enumerate(kept.policy.attributes)
     ]
-    drafted: Mapping[str, policy_pb2.Attribute] = {}
-    generalized, sensitive = (
-        [one.column for one, role in listed if role == wanted != one.role]
-        for wanted in (policy_pb2.ROLE_QUASI_IDENTIFIER, policy_pb2.ROLE_SENSITIVE)
-    )
-    if generalized or sensitive:
-        draft = visit.client.draft_policy(kept.table, generalized, sensitive)
-        drafted = {one.column: one for one in draft.proposal.attributes}
+    drafted: dict[tuple[str, str], policy_pb2.Attribute] = {}
+    for of in dict.fromkeys(one.table for one, _ in listed):
+        generalized, sensitive = (
+            [one.column for one, role in listed if one.table == of and role == wanted != one.role]
+            for wanted in (policy_pb2.ROLE_QUASI_IDENTIFIER, policy_pb2.ROLE_SENSITIVE)
+        )
+        if generalized or sensitive:
+            draft = visit.client.draft_policy(_table(kept, policy_pb2.Attribute(table=of)), generalized, sensitive)
+            drafted |= {(of, one.column): one for one in draft.proposal.attributes}
     for one, role in listed:
-        _take_role(one, role, drafted.get(one.column))
-        one.acknowledged = one.column in visit.texts("acknowledged")
+        _take_role(one, role, drafted.get((one.table, one.column)))
+        one.acknowledged = wording.named_column(one, kept.policy) in visit.texts("acknowledged")
     # No model of a column holds once that is not sensitive.
     models = kept.policy.privacy_models
-    protected = {one.column for one in kept.policy.attributes if one.role == policy_pb2.ROLE_SENSITIVE}
+    sensitive_ones = (one for one in kept.policy.attributes if one.role == policy_pb2.ROLE_SENSITIVE)
+    protected = {wording.named_column(one, kept.policy) for one in sensitive_ones}
     holding = [one for one in models if not column_of(one) or column_of(one) in protected]
     del models[:]
     models.extend(holding)
@@ -309,11 +321,12 @@ def _take_role(
     """Gives a column another role; what only its earlier one had is gone."""
     if role == attribute.role:
         return
-    changed = policy_pb2.Attribute(column=attribute.column, role=role)
+    changed = policy_pb2.Attribute(table=attribute.table, column=attribute.column, role=role)
     if role == policy_pb2.ROLE_QUASI_IDENTIFIER:
         changed.hierarchy.suppression_only.SetInParent()
         if drafted is not None and drafted.HasField("hierarchy"):
             changed.CopyFrom(drafted)
+            changed.table = attribute.table
     elif drafted is not None and drafted.HasField("elements"):
         changed.elements.CopyFrom(drafted.elements)
     attribute.CopyFrom(changed)
