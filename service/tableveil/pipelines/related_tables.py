@@ -443,7 +443,7 @@ def _unprotected(counts: CountedRelated, found: Repaired) -> InfeasibleError:
 
 def _told(job: JobContext, counts: CountedRelated, best: Repaired) -> Iterator[Warned]:
     """The warnings about sensitive columns of events that no model bounds, where rows tell their values."""
-    bounded = {(share.model.table, share.model.column) for share in counts.shares}
+    bounded = {(share.model.table, share.model.column) for share in counts.shares if not share.model.values}
     for event in RELATED_TABLES.options(counts.counted.policy).events:
         for attribute in event.attributes:
             if attribute.role != "SENSITIVE" or (event.name, attribute.column) in bounded:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ _WIDE = {ValueKind.INTEGER: "DECIMAL(38,10)", ValueKind.DECIMAL: "DECIMAL(38,10)
 def check_named(
     session: Session, source: Source, name: str, named: Sequence[str], field: str
 ) -> tuple[list[Fault], list[Warned]]:
-    """Faults of named values that are not of the column's type, and a warning about those that no row has."""
+    """Faults of named values that are not of the column's type, and warnings: no row has a value, others stay."""
     own, value = source.column(name), column("value")
     if not named:
         return [], []
@@ -46,14 +46,35 @@ def check_named(
     hint = "Write it as DuckDB shows it."
     faults = [Fault(f"{field}.values[{i}]", shortened(named[i]), expected, hint) for i, fits, _ in rows if not fits]
     absent = [i for i, fits, found in rows if fits and not found]
+    unbounded = [] if faults else list(_unbounded(session, source, own, named, field))
     if not absent:
-        return faults, []
+        return faults, unbounded
     others = f", nor any of {len(absent) - 1:,} others" if len(absent) > 1 else ""
     warning = (
         f"No row has values[{absent[0]}] of the {len(named):,} values of {shortened(name)} that sensitive_share "
         f"names{others}. Only named values are bounded, as the rows have them. Correct or remove it."
     )
-    return faults, [must_decide(warning, len(absent), f"{field}.values[{absent[0]}]")]
+    return faults, [must_decide(warning, len(absent), f"{field}.values[{absent[0]}]"), *unbounded]
+
+
+def _unbounded(session: Session, source: Source, own: Column, named: Sequence[str], field: str) -> Iterator[Warned]:
+    """A warning about the values that are not named, where rows have some."""
+    spelled = alias(spelling(column(own.name, "source"), own), "value")
+    rows, some, values, bounded = session.row(
+        sql(
+            "SELECT count(*), count(*) FILTER (named), count(DISTINCT value), count(DISTINCT value) FILTER (named) "
+            "FROM (SELECT value, value IN ($named) AS named FROM $rows WHERE value IS NOT NULL)",
+            named=[_read(text(one), own) for one in named],
+            rows=exp.select(spelled).from_(source.table("source")).subquery("spelled"),
+        )
+    )
+    if some < rows:
+        yield Warned(
+            f"sensitive_share bounds {bounded:,} of the {values:,} values of {shortened(own.name)}, which {some:,} of "
+            f"{rows:,} rows with a value have. Others are not bounded: name no values to bound all.",
+            count_of=rows - some,
+            field=f"{field}.values",
+        )
 
 
 def _read(value: exp.Expr, own: Column) -> exp.Expr:

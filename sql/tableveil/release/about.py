@@ -216,7 +216,10 @@ def _meanings(plan: ReleasePlan) -> Iterator[_Meaning]:
     companions = {columns.name: columns for columns in plan.label_columns}
     for released in plan.columns():
         if released.name == plan.key:
-            words = "The random key of a person, fresh in this release: it joins the release's tables, and no others."
+            words = (
+                "The random key of a person, fresh in this release: it joins the release's tables, and no others. "
+                "Exported files have it as text."
+            )
             yield _Meaning(released.name, released.type, "KEY", words)
             continue
         meaning = _released(plan, released, roles[released.name])

@@ -294,7 +294,7 @@ def test_named_values_are_of_the_columns_type_and_occur(
             f"privacy_models[2].sensitive_share.values[{len(named)}]"
         ]
     release = run(database, asked("1.01", *named, absent))
-    (told,) = [text for text in undecided(release.warnings) if "sensitive_share" in text]
+    (told,) = [text for text in undecided(release.warnings) if "names" in text]
     assert f"values[{len(named)}]" in told
     assert absent not in told.split()
 
@@ -459,3 +459,19 @@ def test_keys_are_relinked_by_days_that_count_from_elsewhere(
 
 def _places(bits: int) -> list[int]:
     return [place for place in range(6) if bits & (1 << place)]
+
+
+@pytest.mark.usefixtures("clinic")
+@pytest.mark.parametrize("named", [("FLU",), ("flu", "hiv")])
+def test_values_that_a_share_does_not_name_are_told_with_their_rows(
+    database: Database, session: Session, run: Run, named: tuple[str, ...]
+) -> None:
+    share = SensitiveShare("ill", Decimal("1.01"), "visits", named)
+    policy = _policy(1, Anchor.FIRST_EVENT)
+    release = run(database, replace(policy, privacy_models=(*policy.privacy_models, share)))
+    told = [text for text in release.warnings if text.startswith("sensitive_share bounds")]
+    some, rows = session.row("SELECT count(*) FILTER (ill = 'flu'), count(ill) FROM main.visits")
+    assert told == [
+        f"sensitive_share bounds 1 of the 2 values of 'ill', which {some} of {rows} rows with a value have. Others "
+        "are not bounded: name no values to bound all."
+    ] * (len(named) == 1)
