@@ -9,7 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, in_one_spelling, number, row_hash, row_number, table
+from tableveil.backend import (
+    Session,
+    alias,
+    cast,
+    column,
+    in_one_spelling,
+    number,
+    row_hash,
+    row_number,
+    sql,
+    table,
+)
 from tableveil.hierarchy import ValueKind
 from tableveil.source import Column, Source
 
@@ -68,9 +79,9 @@ def draw_sample(session: Session, source: Source, most: int, seed: int) -> Sampl
     first = exp.select("*").from_(placed.subquery("placed_rows")).order_by(*order).limit(most)
     in_order = exp.Sub(this=row_number([exp.Ordered(this=part.copy()) for part in order]), expression=number(1))
     query = exp.select(*(value.copy() for value in values), alias(in_order, position)).from_(first.subquery(drawn))
-    session.stage(SAMPLE, query)
-    count = exp.select(exp.Count(this=exp.Star()))
-    return Sample(whole, position, session.value(count.from_(table(SAMPLE))), session.value(count.from_(whole.table())))
+    records = session.stage(SAMPLE, query)
+    of = session.value(sql("SELECT count(*) FROM $rows", rows=whole.table()))
+    return Sample(whole, position, records, of)
 
 
 def _free_names(taken: Sequence[str], *wanted: str) -> list[str]:
@@ -82,16 +93,15 @@ def _free_names(taken: Sequence[str], *wanted: str) -> list[str]:
 
 def labels_of(session: Session, sample: Sample, name: str) -> SampledLabels:
     """The values of a column, whose codes are in the order of the values, NULL last."""
-    order = [exp.Ordered(this=column(name), nulls_first=False)]
-    rank = exp.Window(this=exp.DenseRank(), order=exp.Order(expressions=order))
-    code = cast(exp.Sub(this=rank, expression=number(1)), "INTEGER")
-    ranked = exp.select(alias(code, "code"), alias(column(sample.position), "position")).from_(sample.table())
-    codes = session.arrays(ranked.order_by(column("position")))["code"]
-    values = exp.select(column(name)).distinct().from_(sample.table()).subquery("distinct_values")
-    label_query = (
-        exp.select(label_text(sample.source.column(name))).from_(values).order_by(*(part.copy() for part in order))
+    ranked = (
+        "SELECT CAST(dense_rank() OVER (ORDER BY $value) - 1 AS INTEGER) AS code, $place AS position FROM $rows "
+        "ORDER BY position"
     )
-    return SampledLabels(codes.astype(np.int32), tuple(value for (value,) in session.rows(label_query)))
+    value, rows = column(name), sample.table()
+    codes = session.arrays(sql(ranked, value=value, place=column(sample.position), rows=rows))["code"]
+    labels = "SELECT $label FROM (SELECT DISTINCT $value FROM $rows) AS distinct_values ORDER BY $value"
+    texts = session.rows(sql(labels, label=label_text(sample.source.column(name)), value=value, rows=rows))
+    return SampledLabels(codes.astype(np.int32), tuple(text for (text,) in texts))
 
 
 def label_text(found: Column) -> exp.Expr:

@@ -12,7 +12,7 @@ from typing import TypeVar
 import duckdb
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, column, number, text
+from tableveil.backend import Session, alias, column, expression, number, text
 from tableveil.errors import Fault, InternalError, InvalidError, NearestNames, shortened
 from tableveil.loading.columns import MOST_COLUMNS, check_equal_columns, check_types
 from tableveil.loading.csv_centuries import check_leap_days, check_pivots, in_century, leap_years, short_years
@@ -123,10 +123,7 @@ def _unended(files: Mapping[Path, str], how: CsvFormat) -> tuple[str, ...]:
 
 
 def _check_empty(session: Session, rows: exp.Expr, unnamed: Sequence[str]) -> None:
-    counts = [
-        alias(exp.Count(this=exp.Nullif(this=exp.Trim(this=column(name)), expression=text(""))), name)
-        for name in unnamed
-    ]
+    counts = [alias(expression("count(nullif(trim($value), ''))", value=column(name)), name) for name in unnamed]
     found = session.row(exp.select(*counts).from_(rows))
     faults = [
         Fault(f"column {name.rpartition('_')[2]}", f"no name, but {count:,} values", "neither, or a name (--rename)")

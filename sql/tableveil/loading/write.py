@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, create_table, drop, table
+from tableveil.backend import Session, alias, cast, column, create_table, drop, sql, table
 from tableveil.errors import (
     ConflictError,
     DeniedError,
@@ -35,7 +35,8 @@ def create(session: Session, target: TableReference, query: exp.Select, look: Lo
     session.execute(create_table(_named(target), query))
     if look is not None:
         look(_named(target))
-    return _count(session, _named(target))
+    rows: int = session.value(sql("SELECT count(*) FROM $rows", rows=_named(target)))
+    return rows
 
 
 def append(
@@ -171,8 +172,3 @@ def _check_not_released(session: Session, target: TableReference) -> None:
 
 def _named(target: TableReference) -> exp.Table:
     return table(target.table, target.schema, target.catalog)
-
-
-def _count(session: Session, of: exp.Table) -> int:
-    rows: int = session.value(exp.select(exp.Count(this=exp.Star())).from_(of.copy()))
-    return rows

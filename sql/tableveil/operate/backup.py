@@ -17,9 +17,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sqlglot import exp
-
-from tableveil.backend import Database, Session, attached, catalog, check_path, identifier, read_only, render, table
+from tableveil.backend import (
+    Database,
+    Session,
+    attached,
+    catalog,
+    check_path,
+    identifier,
+    read_only,
+    render,
+    sql,
+    table,
+)
 from tableveil.control import Control
 from tableveil.errors import BusyError, ConflictError, InternalError, InvalidError, TableveilError, shortened
 from tableveil.operate.disk import check_free_space, failed_writing, publish_file, sync
@@ -220,9 +229,8 @@ def row_counts(
     session: Session, database: str, tables: Iterable[tuple[str, str]] | None = None
 ) -> dict[tuple[str, str], int]:
     """How many rows these tables of a database have, by schema and name; by default all that the catalog lists."""
-    count = exp.select(exp.Count(this=exp.Star()))
     return {
-        (schema, name): session.value(count.from_(table(name, schema, database)))
+        (schema, name): session.value(sql("SELECT count(*) FROM $rows", rows=table(name, schema, database)))
         for schema, name in (catalog.tables(session, database) if tables is None else tables)
     }
 

@@ -9,9 +9,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sqlglot import exp
-
-from tableveil.backend import Session, alias, catalog, check_path, read_only, row_hash, table
+from tableveil.backend import Session, catalog, check_path, read_only, sql, table
 from tableveil.errors import ConflictError, InternalError, InvalidError, NotFoundError, TableveilError, shortened
 from tableveil.operate.disk import failed_writing, publish_file
 from tableveil.operate.examine import examine_state
@@ -131,5 +129,4 @@ def _damaged(backup: Path) -> TableveilError:
 def _read_all(session: Session) -> None:
     own = session.catalog
     for schema, name in catalog.tables(session, own):
-        rows = exp.select(alias(exp.BitwiseXorAgg(this=row_hash(exp.column("row"))), "read"))
-        session.value(rows.from_(table(name, schema, own, "row")))
+        session.value(sql("SELECT bit_xor(hash(row)) AS read FROM $rows AS row", rows=table(name, schema, own)))

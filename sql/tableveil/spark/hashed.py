@@ -6,7 +6,7 @@ import itertools
 
 from sqlglot import exp
 
-from tableveil.backend import row_hash
+from tableveil.backend import expression, row_hash
 
 _HASH = row_hash()
 
@@ -66,27 +66,14 @@ def hashed_first(statement: exp.Expr) -> exp.Expr:
 def _sum(hashed: exp.Expr) -> exp.Expr:
     """The sum as a decimal of 38 digits, from sums of parts: decimals of all rows would take several times as long."""
     low, middle = _BITS
+    wide = "CAST(sum({}) AS DECIMAL(38, 0)) * {}"
     parts = (
-        (exp.BitwiseAnd(this=hashed, expression=_number(2**low - 1)), 0),
-        (
-            exp.BitwiseAnd(
-                this=exp.BitwiseRightShift(this=hashed.copy(), expression=_number(low)),
-                expression=_number(2**middle - 1),
-            ),
-            low,
-        ),
-        (exp.BitwiseRightShift(this=hashed.copy(), expression=_number(low + middle)), low + middle),
+        wide.format(f"$hashed & {2**low - 1}", 1),
+        wide.format(f"$hashed >> {low} & {2**middle - 1}", 2**low),
+        wide.format(f"$hashed >> {low + middle}", 2 ** (low + middle)),
     )
-    wide = [
-        exp.Mul(this=exp.cast(exp.Sum(this=part), "DECIMAL(38, 0)"), expression=_number(2**bits))
-        for part, bits in parts
-    ]
-    return exp.paren(exp.Add(this=exp.Add(this=wide[0], expression=wide[1]), expression=wide[2]))
+    return exp.paren(expression(" + ".join(parts), hashed=hashed))
 
 
 def _column(name: str) -> exp.Expr:
     return exp.column(exp.to_identifier(name, quoted=True))
-
-
-def _number(value: int) -> exp.Expr:
-    return exp.Literal.number(value)

@@ -21,7 +21,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 from sqlglot import exp
 
-from tableveil.backend import Ledger, Listed, Session, Traits, Visibility, drop, identifier, render, table
+from tableveil.backend import Ledger, Listed, Session, Traits, Visibility, drop, identifier, render, sql, table
 from tableveil.backend.redacted import without_literals
 from tableveil.control import Control
 from tableveil.errors import Fault, InvalidError, TableveilError
@@ -215,7 +215,7 @@ class SparkSession:
         query = query.copy()
         ordered = next((node for node in query.find_all(exp.Select) if node.args.get("order")), None)
         if ordered is not None:
-            rows = exp.select(exp.Count(this=exp.Star())).from_(ordered.args["from_"].this.copy())
+            rows = sql("SELECT count(*) FROM $rows", rows=ordered.args["from_"].this)
             if self.value(rows, parameters) <= ROWS_OF_ONE_FILE:
                 ordered.set("hint", exp.Hint(expressions=[exp.var("REPARTITION(1)")]))
         fields = self._run(query.copy().limit(0), parameters, lambda frame: frame.schema)

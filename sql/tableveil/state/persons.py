@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Ledger, alias, cast, column, number, parameter, table, text
+from tableveil.backend import Ledger, alias, column, expression, number, sql, table
 from tableveil.classes import WITHOUT_ROW
 from tableveil.state.migrate import fingerprint_key
 
@@ -37,18 +37,17 @@ def remember(ledger: Ledger, release: int, rows: exp.Expr, *, of_records: bool =
     With `of_records`, the digests are those of each `record`. The class of a person with several rows is not kept, nor
     those of two people, or records, with one digest.
     """
-    one = exp.EQ(this=exp.Count(this=exp.Star()), expression=number(1))
-    kept = exp.Case(ifs=[exp.If(this=one, true=exp.Max(this=column("class")))])
-    person: exp.Expr = _digest(column("person"))
-    digests = exp.select(alias(person, "digest"), column("class"), alias(exp.null(), "person"))
-    if of_records:
-        of_record = _digest(column("record"), parameter(2))
-        digests = exp.select(alias(of_record, "digest"), column("class"), alias(person, "person"))
-    whose = exp.Max(this=column("person"))
-    grouped = exp.select(number(release), column("digest"), kept, whose).from_(digests.from_(rows).subquery("digests"))
-    insert = exp.Insert(this=_TABLE.copy(), expression=grouped.group_by(column("digest")))
+    person = _digest(column("person"))
+    grouped = sql(
+        "SELECT $release, digest, CASE WHEN count(*) = 1 THEN max(class) END, max(person) FROM "
+        "(SELECT $digest AS digest, class, $person AS person FROM $rows) AS digests GROUP BY digest",
+        release=number(release),
+        digest=_digest(column("record"), "$2") if of_records else person,
+        person=person if of_records else exp.null(),
+        rows=rows,
+    )
     secrets_ = [_secret(ledger), _secret(ledger, of_records=True)]
-    ledger.execute(insert, secrets_ if of_records else secrets_[:1])
+    ledger.execute(exp.Insert(this=_TABLE.copy(), expression=grouped), secrets_ if of_records else secrets_[:1])
 
 
 def remember_together(ledger: Ledger, release: int, others: Sequence[int]) -> None:
@@ -265,7 +264,7 @@ def of_several(ledger: Ledger, releases: Sequence[int]) -> int:
 
 def of_others(ledger: Ledger, releases: Sequence[int], rows: exp.Expr, record: str, person: str) -> int:
     """How many rows of a FROM clause are in the releases as records of another person."""
-    wanted = (alias(_digest(column(record), parameter(2)), "digest"), alias(_digest(column(person)), "person"))
+    wanted = (alias(_digest(column(record), "$2"), "digest"), alias(_digest(column(person)), "person"))
     secrets_ = [_secret(ledger), _secret(ledger, of_records=True)]
     ledger.stage("owned_records", exp.select(*wanted).from_(rows), secrets_)
     among = f"release IN ({', '.join(str(int(release)) for release in releases)})"
@@ -306,9 +305,9 @@ def _names(releases: Sequence[int]) -> str:
     return ", ".join(f"r{r}" for r in range(len(releases)))
 
 
-def _digest(identifier: exp.Expr, secret: exp.Expr | None = None) -> exp.Expr:
-    keyed = exp.SHA2(this=exp.DPipe(this=secret or parameter(1), expression=cast(identifier, "VARCHAR")))
-    return cast(exp.DPipe(this=text("0x"), expression=exp.Left(this=keyed, expression=number(_DIGITS))), "UBIGINT")
+def _digest(identifier: exp.Expr, secret: str = "$1") -> exp.Expr:
+    digest = f"CAST('0x' || left(sha256({secret} || CAST($identifier AS VARCHAR)), {_DIGITS}) AS UBIGINT)"
+    return expression(digest, identifier=identifier)
 
 
 def _secret(ledger: Ledger, *, of_records: bool = False) -> str:
