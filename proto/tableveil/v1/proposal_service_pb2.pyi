@@ -67,6 +67,8 @@ class _DoubtKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_DoubtKind.V
     """Numbers or dates far from nearly all others."""
     DOUBT_KIND_FUTURE: _DoubtKind.ValueType  # 5
     """Dates after the day of the proposal, among others before it."""
+    DOUBT_KIND_NO_RECORD: _DoubtKind.ValueType  # 6
+    """Rows that seem to be no records, but totals of the others, a note or nothing."""
 
 class DoubtKind(_DoubtKind, metaclass=_DoubtKindEnumTypeWrapper): ...
 
@@ -81,6 +83,8 @@ DOUBT_KIND_FAR_OUTSIDE: DoubtKind.ValueType  # 4
 """Numbers or dates far from nearly all others."""
 DOUBT_KIND_FUTURE: DoubtKind.ValueType  # 5
 """Dates after the day of the proposal, among others before it."""
+DOUBT_KIND_NO_RECORD: DoubtKind.ValueType  # 6
+"""Rows that seem to be no records, but totals of the others, a note or nothing."""
 Global___DoubtKind: _TypeAlias = DoubtKind  # noqa: Y015
 
 @_typing.final
@@ -515,7 +519,7 @@ class DoubtfulValues(_message.Message):
     records: _builtins.int
     """How many records have one."""
     repair: _builtins.str
-    """The expression that repairs the column, for a SELECT."""
+    """The expression that repairs the column, for a SELECT. For rows that are no records, the condition of all others."""
     def __init__(
         self,
         *,

@@ -11,6 +11,7 @@ _DOUBTS = {
     v1.DOUBT_KIND_SENTINEL: "a value that stands for none",
     v1.DOUBT_KIND_FAR_OUTSIDE: "far from nearly all others",
     v1.DOUBT_KIND_FUTURE: "later than today",
+    v1.DOUBT_KIND_NO_RECORD: "no record: totals of the others, a note or nothing?",
 }
 
 LASTING = "How long releases of the same people last"

@@ -24,6 +24,7 @@ from tableveil.loading.csv_encoding import encoding_of
 from tableveil.loading.csv_file import scan
 from tableveil.loading.csv_header import csv_columns, csv_width, first_rows, is_unnamed, title_lines
 from tableveil.loading.csv_lines import check_longest_line
+from tableveil.loading.csv_no_records import lines_without_records
 from tableveil.loading.csv_types import found_types
 from tableveil.loading.model import CsvFormat
 from tableveil.loading.unpacked import unpacked
@@ -192,6 +193,8 @@ def guess_csv(
         if "century_pivots" not in kept:
             how, centuries = _with_centuries(session, readable, how, contents, today or datetime.date.today())
             doubts += tuple(centuries)
+        numeric = [one.name for one in contents if one.mostly(_NUMBER_KINDS)]
+        doubts += lines_without_records(session, readable, how, [one.name for one in contents], numeric)
         names = tuple(contents[i].name for i in places)
         rows = [
             (line, tuple(cells[i] if i < len(cells) else "" for i in places))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
@@ -12,10 +13,24 @@ from typing import Any
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, drop, expression, number, render, sql, table, text
+from tableveil.backend import (
+    Session,
+    alias,
+    cast,
+    column,
+    conjunction,
+    drop,
+    expression,
+    number,
+    render,
+    sql,
+    table,
+    text,
+)
 from tableveil.drafting import Meaning, meaning_of
 from tableveil.hierarchy import ValueKind
 from tableveil.source.model import Column, Source
+from tableveil.source.no_records import NoRecords, no_records
 
 Repair = Callable[..., exp.Expr]
 """An expression by the `value` that it repairs."""
@@ -29,11 +44,15 @@ class DoubtKind(StrEnum):
     SENTINEL = "SENTINEL"
     FAR_OUTSIDE = "FAR_OUTSIDE"
     FUTURE = "FUTURE"
+    NO_RECORD = "NO_RECORD"
 
 
 @dataclass(frozen=True, slots=True)
 class DoubtfulValues:
-    """Values of a column that look wrong: the records that have one, and the SQL expression in place of the column."""
+    """Values of a column that look wrong: the records that have one, and the SQL expression in place of the column.
+
+    For rows that are no records, it is the condition of all others.
+    """
 
     column: str
     kind: DoubtKind
@@ -78,6 +97,11 @@ _UNKNOWN = (
 _LARGE = tuple(10**digits - less for digits in range(2, 10) for less in (1, 2, 3))
 _REPEATED = tuple(int(digit * digits) for digit in "78" for digits in range(2, 7))
 _NEGATIVE = tuple(-number for number in (1, 6, 7, 8, 9, *_LARGE, *_REPEATED))
+_DIGITS_OF_NONE, _MOST_DIGITS = (7, 8, 9), 11
+_TAIL = 0.1
+"""Counts have fewer records of the greatest."""
+
+_FEWEST_WORDS = 2
 _FEWEST_CODES = 5
 """So many other codes of two letters make a country of NA."""
 
@@ -98,7 +122,8 @@ def doubts(
     today: datetime.date | None = None,
 ) -> Doubts:
     """Looks at the values of `columns`; the repairing SELECT has `all_columns`. Call it in a transaction."""
-    doubtful: list[DoubtfulValues] = []
+    found = _no_records(session, source)
+    doubtful = [DoubtfulValues(one.column, DoubtKind.NO_RECORD, one.rows, render(one.others)) for one in found]
     repaired: dict[str, exp.Expr] = {}
     for each in columns:
         for kind, records, repair in _found(session, source, each, today or datetime.date.today()):
@@ -110,7 +135,14 @@ def doubts(
     rows = render(table(source.reference.table, source.reference.schema))
     if source.query is not None:
         rows = f'(\n{source.query.text}\n) AS "source"'
-    return Doubts(tuple(doubtful), f"SELECT {', '.join(map(render, wanted))} FROM {rows}")
+    condition = f" WHERE {render(conjunction(one.others for one in found))}" if found else ""
+    return Doubts(tuple(doubtful), f"SELECT {', '.join(map(render, wanted))} FROM {rows}{condition}")
+
+
+def _no_records(session: Session, source: Source) -> tuple[NoRecords, ...]:
+    columns = {each.name: cast(column(each.name), "VARCHAR") for each in source.columns}
+    numbers = {each.name: cast(column(each.name), "DOUBLE") for each in source.columns if each.kind in _NUMBERS}
+    return no_records(session, source.table(), columns, numbers)
 
 
 def largest_shares(session: Session, source: Source, names: Iterable[str]) -> dict[str, float]:
@@ -171,10 +203,7 @@ def _texts(session: Session, of: Column) -> Iterator[tuple[DoubtKind, int, Repai
         "WHERE list_contains(?::VARCHAR[], lower(trim(value))) GROUP BY ALL ORDER BY ALL",
         [words_for_none],
     )
-    if not unknown and not session.value(
-        "SELECT count(*) FROM temp.doubted_values WHERE try_cast(value AS BIGINT) IS NULL"
-    ):
-        unknown = [(word, count) for word, _, count in _codes_of_none(session, "value::BIGINT")]
+    unknown += [(lower, count) for lower, _, count in _codes_of_none(session, "try_cast(value AS DOUBLE)")]
     if unknown:
         words = [text(word) for word, _ in unknown]
         without = partial(expression, f"CASE WHEN {_FOLDED} IN ($words) THEN NULL ELSE $value END", words=words)
@@ -208,28 +237,64 @@ def _numbers(session: Session, of: Column) -> Iterator[tuple[DoubtKind, int, Rep
 def _codes_of_none(session: Session, value: str) -> list[tuple[str, float, int]]:
     """Numbers that stand for nothing, as they are written, and their records.
 
-    They are farther from all others than these are from each other, or at some distance and far more frequent.
+    They are farther from all other numbers than these are from each other, or at some distance and far more frequent,
+    or the only numbers among several words. Single digits need few others, which are no counts.
     """
-    coded = f"list_contains(?::DOUBLE[], {value})"
-    codes = [[*_LARGE, *_REPEATED, *_NEGATIVE]]
-    least, greatest, often = session.row(
-        f"SELECT min({value}), max({value}), {_OFTEN} * sum(records) / count(*) FROM temp.doubted_values "
-        f"WHERE isfinite({value}::DOUBLE) AND NOT {coded}",
-        codes,
+    codes = [*_LARGE, *_REPEATED, *_NEGATIVE]
+    small = session.rows(
+        f"SELECT {value}, sum(records)::BIGINT FROM temp.doubted_values "
+        f"WHERE NOT coalesce(list_contains(?::DOUBLE[], {value}), false) GROUP BY 1 ORDER BY 1 LIMIT {_MOST_DIGITS}",
+        [codes],
     )
-    if least is None:
+    digits = _digits_of_none(small)
+    codes += digits
+    coded = f"list_contains(?::DOUBLE[], {value})"
+    least, greatest, often, words = session.row(
+        f"SELECT min({value}), max({value}), "
+        f"{_OFTEN} * sum(records) / count(*), coalesce(count_if({value} IS NULL), 0) FROM temp.doubted_values "
+        f"WHERE {value} IS NULL OR (isfinite({value}::DOUBLE) AND NOT {coded})",
+        [codes],
+    )
+    if least is None and words < _FEWEST_WORDS:
         return []
-    span = max(greatest - least, 1)
+    span = 0 if least is None else max(greatest - least, 1)
     return [
         (written, number, records)
         for written, number, records in session.rows(
-            f"SELECT any_value(value::VARCHAR), {value}, sum(records)::BIGINT FROM temp.doubted_values WHERE {coded} "
-            "GROUP BY 2 ORDER BY 2",
-            codes,
+            f"SELECT lower(trim(value::VARCHAR)), {value}, sum(records)::BIGINT FROM temp.doubted_values WHERE {coded} "
+            "GROUP BY 1, 2 ORDER BY 2, 1",
+            [codes],
         )
-        for gap in [number - greatest if number > 0 else least - number if least >= 0 else 0]
-        if gap > span or (gap > max(_ALONE * span, 1) and records > often) or (number < 0 and gap > 0)
+        for gap in [_gap(number, least, greatest)]
+        if number in digits
+        or gap > span
+        or (gap > max(_ALONE * span, 1) and records > often)
+        or (number < 0 and gap > 0)
     ]
+
+
+def _gap(number: float, least: float | None, greatest: float) -> float:
+    """The distance from the other numbers, of a negative one from those that are none."""
+    if least is None:
+        return math.inf
+    if number > 0:
+        return number - greatest
+    return least - number if least >= 0 else 0
+
+
+def _digits_of_none(small: Sequence[tuple[float | None, int]]) -> Sequence[int]:
+    """The digits from 7 on that stand for nothing, if any do, among a column's other values and their records."""
+    records = dict(small)
+    others = [value for value in records if value is not None and value < _DIGITS_OF_NONE[0]]
+    digits = [digit for digit in _DIGITS_OF_NONE if digit in records]
+    if not digits or not others:
+        return digits if digits and None in records and len(records) == 1 + len(digits) else ()
+    least, greatest = others[0], others[-1]
+    # Beside a scale up to 5, surveys have 7 for refused and 9 for unknown, without 8.
+    far = digits == [7, 9] or digits[-1] - greatest > max(greatest - least, 1)
+    few = {*records} <= {*range(10)} and least in (0, 1) and digits[0] - greatest > 1 and far
+    is_tail = greatest - least > 1 and records[greatest] < _TAIL * sum(records.values())
+    return digits if few and not (is_tail and records[digits[-1]] <= records[greatest]) else ()
 
 
 def _may_be_code(session: Session, of: Column) -> bool:

@@ -232,3 +232,20 @@ def test_columns_with_dates_of_another_form_stay_text_as_is_said(session: Sessio
     assert "in another way in 'seen': such columns stay text" in " ".join(guess.doubts)
     with csv_rows(session, [file], guess.format) as rows:
         assert dict(rows.columns) == {"born": "DATE", "seen": "VARCHAR"}
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_lines_of_totals_are_said(session: Session, file: Path, first: bool) -> None:
+    claims = [f"V{i};1.{100 + i},50;{i % 9};AOK" for i in range(40)]
+    total = f"Summe;{sum(1100.5 + i for i in range(40)):.2f}".replace(".", ",")
+    lines = [
+        "nr;betrag;tage;kasse",
+        *([f"{total};;"] if first else []),
+        *claims,
+        *([] if first else [f"{total};;", ";;;"]),
+    ]
+    doubts = " ".join(guessed(session, file, "\n".join([*lines, ""]).encode()).doubts)
+    assert ("A line seems" if first else "2 lines seem") in doubts
+    assert "Summe" not in doubts
+    told = guessed(session, file, "\n".join(["nr;betrag;tage;kasse", *claims, ""]).encode()).doubts
+    assert "totals" not in " ".join(told)

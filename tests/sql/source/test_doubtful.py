@@ -126,6 +126,22 @@ def test_days_that_stand_for_nothing(session: Session) -> None:
         ("i % 99 + 1", 0),
         ("90 + i % 10", 0),
         ("CASE WHEN i % 2 = 0 THEN 99 ELSE 97 END", 0),
+        ("['m', 'f', '-9', 'm', 'f'][1 + i % 5]", 200),
+        ("['m', 'f', '9', 'm', 'f'][1 + i % 5]", 200),
+        ("['A', 'B', '99', '999', 'AB'][1 + i % 5]", 400),
+        ("['18-24', '25-34', '99', '35-44', '45+'][1 + i % 5]", 200),
+        ("CASE WHEN i % 10 = 3 THEN '-99' WHEN i % 10 = 4 THEN '<0.5' ELSE (i % 70 / 10)::VARCHAR END", 100),
+        ("[1, 2, 9, 1, 2][1 + i % 5]", 200),
+        ("['1', '2', '9', '1', '2'][1 + i % 5]", 200),
+        ("CASE WHEN i % 50 = 3 THEN 9 WHEN i % 50 = 4 THEN 7 ELSE 1 + i % 5 END", 40),
+        ("CASE WHEN i % 50 = 3 THEN 99 WHEN i % 50 = 4 THEN 9 ELSE 1 + i % 2 END", 40),
+        # Counts, grades, wards and seats.
+        ("CASE WHEN i = 3 THEN 9 WHEN i % 50 = 4 THEN 2 ELSE i % 2 END", 0),
+        ("1 + i % 9", 0),
+        ("4 + i % 6", 0),
+        ("['K', 'PK', '7', '8', '9', '10'][1 + i % 6]", 0),
+        ("['A', '99'][1 + i % 2]", 0),
+        ("['12a', '14', '99', '63', '7b'][1 + i % 5]", 0),
     ],
 )
 def test_codes_of_no_value(session: Session, value: str, records: int) -> None:
@@ -179,3 +195,45 @@ def test_names_of_all_kinds_and_several_faults_in_one_query(session: Session) ->
     again = of_query(session, "SELECT * FROM people WHERE id > 2 -- the rest")
     assert len(session.rows(again.repair_query)) == 997
     assert of_query(session, again.repair_query).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("rows", "records"),
+    [
+        ("'Summe', sum(amount), sum(days), NULL, NULL", 1),
+        ("' TOTAL GENERAL:', NULL, 301, NULL, NULL", 1),
+        ("NULL, sum(amount), sum(days), NULL, NULL", 1),
+        ("NULL, sum(amount), NULL, NULL, NULL", 1),
+        ("'Gesamt', sum(amount), NULL, 'x', 'y'", 1),
+        ("'Mittelwert', avg(amount), avg(days), NULL, NULL", 1),
+        ("'Mittelwert', avg(amount), NULL, NULL, NULL", 1),
+        ("NULL, NULL, NULL, NULL, NULL", 1),
+        ("'Quelle: a clinic', NULL, NULL, NULL, NULL", 1),
+        ("'* preliminary', NULL, NULL, NULL, NULL", 1),
+        ("'K0', sum(amount), NULL, 'a', 'b'", 0),
+        ("'P1234', NULL, NULL, NULL, NULL", 0),
+        ("'total', 5, 6, 'a', 'b'", 0),
+        ("'Summer', 5, NULL, NULL, NULL", 0),
+    ],
+)
+def test_rows_that_are_no_records(session: Session, rows: str, records: int) -> None:
+    session.execute(
+        "CREATE OR REPLACE TABLE people AS SELECT 'K' || i AS claim, (100 + i * 7 % 90)::DECIMAL(9, 2) AS amount, "
+        "i % 30 AS days, ['f', 'm'][1 + i % 2] AS sex, 'plan ' || i % 4 AS plan FROM range(300) r(i)"
+    )
+    session.execute(f"INSERT INTO people SELECT {rows} FROM people LIMIT 1")
+    made = of_query(session, "")
+    assert sum(one.records for one in made.findings if one.kind is DoubtKind.NO_RECORD) == records
+    if records:
+        assert session.value(f"SELECT count(*) FROM ({made.repair_query})") == 300
+        assert of_query(session, made.repair_query).findings == ()
+        again = of_query(session, "SELECT * FROM people -- all").repair_query
+        assert session.value(f"SELECT count(*) FROM ({again})") == 300
+
+
+def test_a_table_about_totals_has_no_rows_left_out(session: Session) -> None:
+    session.execute(
+        "CREATE OR REPLACE TABLE people AS SELECT ['Total', 'f', 'm'][1 + i % 3] AS sex, 'c' || i % 50 AS town, "
+        "i AS number, NULL::INT AS share, NULL::INT AS change FROM range(300) r(i)"
+    )
+    assert [one.kind for one in of_query(session, "").findings] == []
