@@ -26,8 +26,7 @@ from tableveil.policy import JobPart, LossModel, Policy, PrivacyModel, Suppresse
 from tableveil.privacy import ReleaseRule
 from tableveil.quality import Loss
 from tableveil.release import ReleasePlan
-from tableveil.release.by_value import ByValue
-from tableveil.release.with_aggregates import by_value
+from tableveil.release.by_value import ByValue, by_value
 from tableveil.search import Candidate, Problem, SearchOutcome, search, why_infeasible
 from tableveil.search.explain import NeighbourhoodExplanation, explain
 from tableveil.state.releases import Proof, RunnerUp, Searched

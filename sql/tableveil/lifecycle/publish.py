@@ -30,14 +30,13 @@ from tableveil.lifecycle.standing import private
 from tableveil.lifecycle.swap import complete, complete_all, discard, staged
 from tableveil.policy import JobPart, ReleaseTarget
 from tableveil.release import write
-from tableveil.release.classes_of_people import people_with_classes
+from tableveil.release.class_ids import people_with_classes
 from tableveil.release.estimated_matches import MatchedEstimates
 from tableveil.release.lost_groups import lost_groups
 from tableveil.release.marks import marks
 from tableveil.release.objects import drop_replaced, public, write_distributions, write_objects, written_objects
 from tableveil.release.plan import ReleasePlan
 from tableveil.release.related_account import related_account
-from tableveil.release.shown_rows import shown_rows
 from tableveil.release.spread_size import check_spreads_collectible
 from tableveil.risk import ClassSizes, prosecutor_risk
 from tableveil.state import jobs, persons, sketches
@@ -293,7 +292,7 @@ def rehearse(
             written = public(plan, plan.policy.release.name)
             # The bounds and ranks beside labels are for statements.
             names = [*(column.name for column in plan.columns()), *filter(None, [plan.marker])]
-            rows = shown_rows(session.embedded, written, names, release.objects[0].row_count)
+            rows = write.shown_rows(session.embedded, written, names, release.objects[0].row_count)
         raise _Rehearsed
     return Rehearsal(release, () if safe else repeated.releases, rows)
 

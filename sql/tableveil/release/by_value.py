@@ -13,6 +13,8 @@ from sqlglot import exp
 from tableveil.backend import WarehouseSession, alias, column
 from tableveil.classes import KeyLayout
 from tableveil.lattice import Transformation
+from tableveil.release.aggregated import aggregate_of, stage_aggregates
+from tableveil.release.columns import AggregateColumn, ReleasedColumn
 from tableveil.release.joined import (
     group_at,
     joined_rows,
@@ -24,6 +26,7 @@ from tableveil.release.joined import (
     released,
 )
 from tableveil.release.plan import Aggregated, CodedRows, Codes, LabelledClasses, ReleasePlan
+from tableveil.verification.written import AGGREGATES
 
 SUPPRESSED = "suppressed_classes"
 
@@ -95,6 +98,38 @@ class ByValue:
         if not generalized:
             return np.full(len(others[0]), 0 if len(plan.classes.counts) else -1)
         return classes_by_groups(plan, generalized)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ByValueWithAggregates(ByValue):
+    """One transformation for all records, and aggregates of its classes. See `Recoding`."""
+
+    def stage(self, session: WarehouseSession, plan: ReleasePlan) -> None:
+        """The aggregates of the released classes."""
+        stage_aggregates(session.embedded, plan, keys_of(plan, plan.kept))
+
+    def rows(self, session: WarehouseSession, plan: ReleasePlan) -> exp.Select:
+        """The rows of the classes that have aggregates."""
+        query, groups = joined_rows(plan, with_groups=True)
+        query = of_classes(plan, query, groups, AGGREGATES, "INNER").where(*not_withheld(plan))
+        positions = positions_of(plan)
+
+        def cell(of: ReleasedColumn) -> exp.Expr:
+            if isinstance(of, AggregateColumn):
+                return aggregate_of(plan, of.dictionary)
+            return own_label(of, positions)
+
+        return query.select(*(alias(cell(each), each.name) for each in plan.columns()))
+
+    def numbered(self, session: WarehouseSession, plan: ReleasePlan) -> tuple[exp.Select, exp.Expr] | None:
+        """None: aggregates tell classes apart, too."""
+        return None
+
+
+def by_value(transformation: Transformation, aggregates: Aggregated) -> ByValue:
+    """A release with one transformation, and with aggregates if there are aggregated columns."""
+    made = ByValueWithAggregates if aggregates else ByValue
+    return made(transformation, aggregates)
 
 
 def kept_rows(plan: ReleasePlan, *, with_groups: bool) -> tuple[exp.Select, dict[int, exp.Expr]]:

@@ -1,4 +1,4 @@
-"""The numbers of classes beside the released rows."""
+"""The numbers of classes beside the released rows, and for the ledger: later releases are judged together by these."""
 
 from __future__ import annotations
 
@@ -18,8 +18,11 @@ from tableveil.backend import (
     sql,
     table,
 )
+from tableveil.classes import WITHOUT_ROW
+from tableveil.policy import SuppressedRecords
 from tableveil.release.label_columns import CLASS_ID
 from tableveil.release.plan import ReleasePlan
+from tableveil.state.persons import SHOWN
 
 NUMBERED = "numbered_classes"
 
@@ -35,6 +38,32 @@ def with_class_ids(session: WarehouseSession, plan: ReleasePlan, rows: exp.Query
         ranked = "CASE WHEN NOT $marker THEN dense_rank() OVER (PARTITION BY $marker ORDER BY $order) END"
         number_ = expression(ranked, marker=column(plan.marker), order=order)
     return exp.select("*", alias(cast(number_, "BIGINT"), CLASS_ID)).from_(rows.subquery("unnumbered"))
+
+
+def people_with_classes(session: WarehouseSession, plan: ReleasePlan, person: str) -> exp.Expr:
+    """The `person` and the `class` of each of the source's records, for the FROM clause of a statement of the ledger.
+
+    With a record column, each has its `record` as well. Without one, people who have several records are named once
+    each, without a class. The class is NULL for the record level and for aggregates, too: their classes are not those
+    of labels alone.
+    """
+    if plan.repeating and not plan.policy.record_column:
+        # An erasure finds those of whom all records were set aside, too.
+        people = "SELECT DISTINCT $person AS person, CAST(NULL AS INTEGER) AS class FROM $rows"
+        query = sql(people, person=column(person, "source"), rows=plan.source.with_all().table("source"))
+        return collected(session, "people_with_classes", query)
+    numbered = plan.recoding.numbered(session, plan)
+    if numbered is None:
+        records = exp.select().from_(plan.source.with_all().table("source"))
+        shown_class: exp.Expr = exp.null()
+    else:
+        shown = SHOWN if plan.policy.suppressed_records is SuppressedRecords.KEEP else WITHOUT_ROW
+        records, class_ = numbered
+        shown_class = exp.Coalesce(this=class_, expressions=[exp.convert(shown)])
+    wanted = [alias(column(person, "source"), "person"), alias(cast(shown_class, "INTEGER"), "class")]
+    if plan.policy.record_column:
+        wanted.append(alias(column(plan.policy.record_column, "source"), "record"))
+    return collected(session, "people_with_classes", records.select(*wanted))
 
 
 def _joined_to_class_ids(session: WarehouseSession, plan: ReleasePlan, rows: exp.Query) -> exp.Select:

@@ -1,8 +1,8 @@
-"""Writes the released rows and the public tables made from them."""
+"""Writes the released rows and the public tables made from them, and shows a few of the rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 from sqlglot import exp
@@ -34,10 +34,14 @@ from tableveil.release.listed_rows import listable, write_listed_rows
 from tableveil.release.plan import ReleasePlan
 from tableveil.risk import ClassSizes, ProsecutorRisk
 from tableveil.source.spelling import has_spellings, spelling
+from tableveil.state.dry_runs import ShownRow
 from tableveil.state.release_risks import RiskMeasure, risk_measures
 from tableveil.verification.written import ClassColumns
 
 UNRANKED = "unranked_rows"
+
+MOST_ROWS = 20
+_CHARACTERS = 200
 
 ENTROPY_DIGITS = 9
 """Decimal places of an entropy l in the table of classes."""
@@ -257,6 +261,20 @@ def write_risk_histogram(session: WarehouseSession, sizes: ClassSizes, target: e
     create_from(session, target, data)
 
 
+def shown_rows(session: Session, rows: exp.Table, names: Sequence[str], count: int) -> tuple[ShownRow, ...]:
+    """These columns of at most `MOST_ROWS` of the table's `count` rows, at equal distances: it reads the table once.
+
+    Rows are sorted, so that neighbours are alike.
+    """
+    distance = max(1, -(-count // MOST_ROWS))
+    cell = f"left(CAST($name AS VARCHAR), {_CHARACTERS + 1})"
+    cells = [alias(expression(cell, name=column(name)), name) for name in names]
+    query = "SELECT $cells FROM $rows QUALIFY (row_number() OVER () - 1) % $distance = 0"
+    query_ = sql(query, cells=cells, rows=rows, distance=number(distance))
+    taken = session.batches(query_, MOST_ROWS).read_all().to_pylist()
+    return tuple(ShownRow({name: _cut(value) for name, value in row.items()}) for row in taken)
+
+
 def distinct_labels(
     session: WarehouseSession, plan: ReleasePlan, classes: exp.Table, counted: Mapping[str, int]
 ) -> dict[str, int]:
@@ -280,3 +298,7 @@ def _suppressed_rows(plan: ReleasePlan) -> Iterator[exp.Select]:
         yield exp.select(*shown).from_(plan.source.table("source")).where(exp.or_(*nulls))
     if (~plan.kept).any():
         yield plan.recoding.suppressed(plan).where(*not_withheld(plan)).select(*shown)
+
+
+def _cut(value: str | None) -> str | None:
+    return f"{value[:_CHARACTERS]}…" if value is not None and len(value) > _CHARACTERS else value

@@ -1,8 +1,7 @@
 """How the columns of a source and of its release spread, how they are associated, and which rates moved."""
 
-from tableveil.utility.associations import MOST_ASSOCIATED, MOST_ROWS, associations
-from tableveil.utility.collected import collected_sides
-from tableveil.utility.compared import Compared, Sides
+from tableveil.utility.associations import MOST_ASSOCIATED, associations
+from tableveil.utility.compared import MOST_ROWS, Compared, Sides, collected_sides
 from tableveil.utility.rates import Labelled, moved_rates
 from tableveil.utility.spreads import spreads
 

@@ -14,14 +14,11 @@ from tableveil.backend import Session, alias, column, drop, expression, left_joi
 from tableveil.hierarchy.labelled import TOP_LABEL
 from tableveil.hierarchy.middles import middle_reader
 from tableveil.usefulness import Association, contingency, cramers_v
-from tableveil.utility.compared import Compared, Sides
+from tableveil.utility.compared import MOST_ROWS, Compared, Sides
 from tableveil.utility.spreads import MOST_LABELS
 
 MOST_ASSOCIATED = 20
 """The most columns that are compared with each other: 190 pairs."""
-
-MOST_ROWS = 1_000_000
-"""With more rows a sample is taken."""
 
 GROUPS = 10
 """The number of about equally large groups that numbers are divided into for comparisons with categories."""

@@ -41,9 +41,9 @@ from tableveil.policy import (
 )
 from tableveil.policy.methods.microaggregation import Microaggregation
 from tableveil.release import ReleasePlan
+from tableveil.release.by_value import by_value
 from tableveil.release.clusters import Clusters, Members
 from tableveil.release.objects import write_objects, written_objects
-from tableveil.release.with_aggregates import by_value
 from tableveil.source import resolve_source
 from tableveil.verification.written import Written
 
