@@ -29,7 +29,7 @@ class CredentialFactory(flight.ServerMiddlewareFactory):  # type: ignore[misc]  
 
     def start_call(self, info: flight.CallInfo, headers: Mapping[str, Sequence[str]]) -> Credential:
         """The credential; a header that cannot be read is a credential that proves nobody."""
-        sent = [value for name, values in headers.items() if name.lower() == "authorization" for value in values]
+        sent = _sent(headers, "authorization")
         if not sent:
             return Credential(None, signs_in=False)
         kind, _, text = sent[0].partition(" ")
@@ -47,17 +47,13 @@ SPREAD = "spread"
 SPREAD_HEADER = "tableveil-spread"
 
 
-class WantsSpread(flight.ServerMiddleware):  # type: ignore[misc]  # pyarrow has no types
-    """Tells that the call wants it."""
-
-
 class SpreadFactory(flight.ServerMiddlewareFactory):  # type: ignore[misc]  # pyarrow has no types
     """Reads the header `tableveil-spread` of each call."""
 
-    def start_call(self, info: flight.CallInfo, headers: Mapping[str, Sequence[str]]) -> WantsSpread | None:
-        """Something if the header says `true`."""
-        sent = [value for name, values in headers.items() if name.lower() == SPREAD_HEADER for value in values]
-        return WantsSpread() if [value.lower() for value in sent] == ["true"] else None
+    def start_call(self, info: flight.CallInfo, headers: Mapping[str, Sequence[str]]) -> flight.ServerMiddleware | None:
+        """Something, for a header that says `true`."""
+        wished = [value.lower() for value in _sent(headers, SPREAD_HEADER)]
+        return flight.ServerMiddleware() if wished == ["true"] else None
 
 
 class SignIn(flight.ServerAuthHandler):  # type: ignore[misc]  # pyarrow has no types
@@ -69,6 +65,10 @@ class SignIn(flight.ServerAuthHandler):  # type: ignore[misc]  # pyarrow has no 
     def is_valid(self, token: bytes) -> bytes:
         """Nobody: the handlers ask the service."""
         return b""
+
+
+def _sent(headers: Mapping[str, Sequence[str]], wanted: str) -> Sequence[str]:
+    return [value for name, values in headers.items() if name.lower() == wanted for value in values]
 
 
 def _password(encoded: str) -> str:

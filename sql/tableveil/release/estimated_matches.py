@@ -54,11 +54,16 @@ class EstimatedMatches:
         rows = plan.recoding.rows(session, plan)
         rows = rows.select(*(alias(column(name, "source"), f"own{i}") for i, name in enumerate(self._names)))
         same = [exp.NullSafeEQ(this=column(name, "t"), expression=column(name, "c")) for name in self._names]
+        hidden = [
+            exp.NEQ(this=cast(column(f"own{i}", "t"), "VARCHAR"), expression=cast(column(name, "t"), "VARCHAR"))
+            for i, name in enumerate(self._names)
+        ]
         query = exp.select(
             alias(column(id_, "c"), "class"),
             alias(self._hash("t"), "u"),
             *(alias(column(f"own{i}", "t"), f"own{i}") for i, _ in enumerate(self._names)),
             *(alias(cast(column(name, "t"), "VARCHAR"), f"label{i}") for i, name in enumerate(self._names)),
+            alias(exp.or_(*hidden), "hidden"),
         )
         query = query.from_(table("t")).join(exp.alias_(classes, "c", table=True), on=conjunction(same))
         # Else DuckDB may join classes with the levels of a dictionary first, which have many values for a label.
@@ -84,33 +89,34 @@ class EstimatedMatches:
     def count(self, estimated: exp.Table, by_value: Iterable[str]) -> MatchedEstimates:
         """The matches of these columns by their values, and of all others by their labels."""
         values = set(by_value)
-        keys = [(i, name, name in values) for i, name in enumerate(self._names)]
+        named = [(name, f"own{i}", f"label{i}") for i, name in enumerate(self._names)]
+        own = [column(own if name in values else label) for name, own, label in named]
         # Columns that keep their labels show them in the table; those of others are the classes'.
-        shown = [alias(column(name, "e") if by else column(f"label{i}", "l"), f"k{i}") for i, name, by in keys]
-        same = [
-            exp.EQ(this=column(f"k{i}", "o"), expression=column(f"own{i}" if by else f"label{i}", "t"))
-            for i, _, by in keys
-        ]
-        hidden = [
-            exp.NEQ(this=cast(column(f"own{i}", "t"), "VARCHAR"), expression=column(f"label{i}", "t")) for i, *_ in keys
-        ]
+        shown = [column(name, "e") if name in values else column(label, "s") for name, _, label in named]
+        # One number for all values of a row is compared many times faster than these, and rows of one number are equal.
         query = sql(
-            "SELECT count(*), avg(CASE WHEN o.class = t.class AND o.u = t.u THEN CAST(1 AS DOUBLE) / a.n ELSE 0 END), "
-            "avg(CAST(1 AS DOUBLE) / s.n) FROM $targets AS t JOIN (SELECT $names, max(class) AS class, max(u) AS u "
-            "FROM (SELECT $shown, e.$id AS class, $hash AS u FROM $estimated AS e "
-            "JOIN (SELECT DISTINCT class, $labels FROM $targets) AS l ON l.class = e.$id) AS found "
-            "GROUP BY $names HAVING count(*) = 1) AS o ON $same JOIN (SELECT class, u, count(*) AS n FROM $targets "
-            "GROUP BY class, u) AS a ON a.class = t.class AND a.u = t.u "
-            "JOIN (SELECT class, count(*) AS n FROM $targets GROUP BY class) AS s ON s.class = t.class WHERE $hidden",
+            "WITH s AS (SELECT class, $counted FROM $targets GROUP BY class), "
+            "a AS (SELECT class, u, count(*) AS n FROM $targets GROUP BY class, u), "
+            "k (class, u, found, $names) AS (SELECT e.$id, $hash, 1, $shown FROM $estimated AS e "
+            "JOIN s ON s.class = e.$id UNION ALL SELECT class, u, 0, $own FROM $targets WHERE hidden AND $known), "
+            "h AS (SELECT class, u, found, $key AS k FROM k), o AS (SELECT k, max(class) AS class, max(u) AS u FROM h "
+            "WHERE found = 1 GROUP BY k HAVING count(*) = 1) "
+            "SELECT count(*), avg(CASE WHEN o.class = h.class AND o.u = h.u THEN CAST(1 AS DOUBLE) / a.n ELSE 0 END), "
+            "avg(CAST(1 AS DOUBLE) / s.n) FROM h JOIN o ON o.k = h.k JOIN a ON a.class = h.class AND a.u = h.u "
+            "JOIN s ON s.class = h.class WHERE h.found = 0",
             targets=table(_TARGETS),
-            names=[column(f"k{i}") for i, *_ in keys],
+            counted=[
+                alias(exp.Count(this=exp.Star()), "n"),
+                *(alias(exp.Min(this=column(label)), label) for name, _, label in named if name not in values),
+            ],
+            names=[identifier(f"k{i}") for i, _ in enumerate(named)],
             shown=shown,
-            labels=[column(f"label{i}") for i, *_ in keys],
+            own=own,
+            known=conjunction([one.is_(exp.null()).not_() for one in own]),
+            key=row_hash(*(column(f"k{i}") for i, _ in enumerate(named))),
             id=identifier(CLASS_ID),
             hash=self._hash("e"),
             estimated=estimated,
-            same=conjunction(same),
-            hidden=exp.or_(*hidden),
         )
         matches, right_share, by_class = self._session.row(query)
         return MatchedEstimates(matches, right_share or 0.0, by_class or 0.0)
