@@ -20,8 +20,9 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -215,17 +216,22 @@ def _queried(connection: duckdb.DuckDBPyConnection, request: Message, answers: B
             return {**account, "schema": _base64(_hinted(_schema(connection, checked, unknown), checked))}
         except duckdb.Error:
             return {**account, "schema": None}
-    if request.get("spread"):
-        return _spread(connection, checked, values, account, answers if request["rows"] else None)
     if not request["rows"]:
-        return {**account, "schema": _base64(_hinted(_schema(connection, checked, values), checked))}
+        schema = _schema(connection, checked, values)
+        hinted = _spread(connection, checked, values, schema)[0] if request.get("spread") else _hinted(schema, checked)
+        return {**account, "schema": _base64(hinted)}
     # It may take long until the rows begin.
     send(answers, {**account, "schema": None})
-    reader = _reader(connection, checked, values)
-    _base64(reader.schema)
+    if request.get("spread"):
+        schema, rows_of = _spread(connection, checked, values, _schema(connection, checked, values))
+        reader = rows_of()
+    else:
+        reader = _reader(connection, checked, values)
+        schema = _hinted(reader.schema, checked)
+    _base64(schema)
     send(answers, {"rows": 0})
     rows = 0
-    with pa.ipc.new_stream(answers, _hinted(reader.schema, checked)) as stream:
+    with pa.ipc.new_stream(answers, schema) as stream:
         error: TableveilError | None = None
         try:
             for batch in reader:
@@ -240,32 +246,17 @@ def _queried(connection: duckdb.DuckDBPyConnection, request: Message, answers: B
 
 
 def _spread(
-    connection: duckdb.DuckDBPyConnection,
-    checked: CheckedStatement,
-    values: Values | None,
-    account: Message,
-    answers: BinaryIO | None,
-) -> Message:
-    """The account of a statement with the spread of its numbers, whose rows it writes if there is a place for them."""
+    connection: duckdb.DuckDBPyConnection, checked: CheckedStatement, values: Values | None, schema: pa.Schema
+) -> tuple[pa.Schema, Callable[[], pa.RecordBatchReader]]:
+    """The columns of a statement's answer with the spread of its numbers, and what reads the rows."""
+    others = list(under_other_assumptions(checked, partial(second_opinion.require_same, connection)))
+    spread = SpreadAnswer(checked, schema)
 
-    def require_same(other: CheckedStatement) -> None:
-        second_opinion.require_same(connection, other)
+    def rows() -> pa.RecordBatchReader:
+        read = [_query(connection, one.text, values).limit(MOST_ROWS + 1) for one in (checked, *others)]
+        return spread.table([one.to_arrow_reader(ROWS_IN_BATCH).read_all() for one in read]).to_reader()
 
-    others = list(under_other_assumptions(checked, require_same))
-    spread = SpreadAnswer(checked, _schema(connection, checked, values))
-    schema = spread.schema.with_metadata({HINT: spread.words})
-    if answers is None:
-        return {**account, "schema": _base64(schema)}
-    send(answers, {**account, "schema": None})
-    read = [_query(connection, one.text, values).limit(MOST_ROWS + 1) for one in (checked, *others)]
-    found = [one.to_arrow_reader(ROWS_IN_BATCH).read_all() for one in read]
-    rows = spread.table(found).replace_schema_metadata(schema.metadata)
-    send(answers, {"rows": 0})
-    with pa.ipc.new_stream(answers, schema) as stream:
-        for batch in rows.to_batches():
-            for part in parts(cleared(batch)):
-                stream.write_batch(part)
-    return {"rows": rows.num_rows}
+    return spread.schema.with_metadata({HINT: spread.words}), rows
 
 
 def _reader(
