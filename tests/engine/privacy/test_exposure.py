@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
+from dataclasses import dataclass
 from random import Random
 
 import numpy as np
 import pytest
 
-from tableveil.privacy.exposure.cells import Codes, counted, ranked
+from tableveil.privacy.exposure.cells import Codes, Flags, ValuePairs, counted, ranked
 from tableveil.privacy.exposure.fits import Fits, fits_of
 from tableveil.privacy.exposure.formulas import Reading
 from tableveil.privacy.exposure.found import alone_and_few
-from tableveil.privacy.exposure.judged import OwnValues, Readings, Unchanged, judge, what_follows
+from tableveil.privacy.exposure.judged import (
+    ColumnJudgement,
+    Judgements,
+    OwnValues,
+    Readings,
+    Unchanged,
+    judge,
+    what_follows,
+)
 from tableveil.privacy.exposure.pairs import PairEvidence, telling_differences
 from tableveil.privacy.exposure.rows import ByValues, ClassRows, HeldValues, InClasses, few_left
 
@@ -208,3 +217,39 @@ def test_infinite_and_huge_numbers_have_no_difference_that_tells() -> None:
             telling_differences(own, [Reading(j, of, True) for j, of in enumerate((numbers, -numbers))], evidence)
         )
     assert not told
+
+
+@dataclass(frozen=True)
+class LeavesFew:
+    """A judgement that leaves the first rows of one class alone, and says nothing of the others."""
+
+    rows: int
+    first: int
+
+    @property
+    def own(self) -> Codes:
+        return np.arange(self.rows)
+
+    def outside(self) -> Codes:
+        return (self.own < self.first) * (self.rows - 1)
+
+    def fits(self, mine: Codes, others: Codes) -> Flags:
+        return (mine >= self.first) | (mine == others)
+
+
+@pytest.mark.parametrize(("of_two", "knows"), [(52, (0,)), (60, (0, 1))])
+def test_more_knowledge_is_named_for_clearly_more_people(of_two: int, knows: tuple[int, ...]) -> None:
+    """An age within a year follows from the age, although a day beside it happens to leave two more rows."""
+    rows = ClassRows(np.zeros(100, np.int64), None, None)
+    hidden = OwnValues(np.arange(100), np.zeros(100, np.int64), hidden=True)
+    table = Unchanged(
+        rows, [hidden, hidden], [HeldValues(rows, np.arange(100), 100)], no_cells, np.array([False]), False
+    )
+    by_one = ColumnJudgement(frozenset([0]), frozenset([0]), LeavesFew(100, 50))
+    by_two = ColumnJudgement(frozenset([0]), frozenset([0, 1]), LeavesFew(100, of_two))
+    (found,) = what_follows(table, Judgements([by_one, by_two], []), 5)
+    assert (found.knows, rows.counted(found.few)) == (knows, 50 if knows == (0,) else of_two)
+
+
+def no_cells(own: int, column: int) -> ValuePairs:
+    raise AssertionError((own, column))

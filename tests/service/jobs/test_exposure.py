@@ -224,11 +224,19 @@ def test_plain_counts_are_those_of_the_rows(database: Database, session: Session
 
 
 def test_one_warning_tells_of_all_columns_that_find_people(database: Database, session: Session, run: Run) -> None:
-    fill(session, a="hash(i)", b="hash(i, 1)", c="hash(i, 2)", d="hash(i, 3)", ward="if(i < 300, i, 1000 + i % 2)")
-    names = ("a", "b", "c", "d")
+    fill(
+        session,
+        a="hash(i)",
+        b="hash(i, 1)",
+        c="hash(i, 2)",
+        d="hash(i, 3)",
+        e="hash(i, 4)",
+        ward="if(i < 300, i, 1000 + i % 2)",
+    )
+    names = ("a", "b", "c", "d", "e")
     release = run(database, asked(*names, acknowledged=True, privacy_models=(KAnonymity(5),)))
     (told,) = (one for one in release.warnings if "by their labels" in one)
-    assert told.startswith("Values of 'a', 'b' and 'c' and 1 more column are nearly names: ")
+    assert told.startswith("Values of 'a', 'b', 'c' and 2 more columns are nearly names: ")
     release = run(database, asked("ward", acknowledged=True, privacy_models=(KAnonymity(5),)))
     (told,) = (one for one in release.warnings if "by their labels" in one)
     assert told.startswith("Somebody who knows a person's 'ward' finds ")

@@ -29,6 +29,10 @@ from tableveil.privacy.exposure.texts import Texts, concatenation, concatenation
 from tableveil.privacy.exposure.together import formulas_of_columns
 from tableveil.risk.unchanged import BINS
 
+MORE = 1.1
+"""Values of more quasi-identifiers are named for so many times as many people: what follows from age follows from it.
+"""
+
 
 @dataclass(frozen=True, eq=False)
 class OwnValues:
@@ -139,12 +143,13 @@ def what_follows(table: Unchanged, judged: Judgements, k: int, groups: Sequence[
 
 
 def _most(table: Unchanged, judged: Sequence[ColumnJudgement], k: int, before: Flags) -> Follows | None:
-    """The knowledge that leaves most people among few that were not `before`."""
+    """The knowledge that leaves most people among few that were not `before`; of more values, if `MORE` are left."""
     most, found = 0, None
     for knows in _known_together(judged):
         telling = [one for one in judged if one.knows <= knows]
         few = few_left(table.rows, table.looked_at(sorted(knows)), [one.judgement for one in telling], k)
-        if (number := table.rows.counted(few & ~before)) > most:
+        as_many = most if found is None or len(knows) == len(found.knows) else MORE * most
+        if (number := table.rows.counted(few & ~before)) > as_many:
             columns = frozenset[int]().union(*(one.columns for one in telling))
             most, found = number, Follows(tuple(sorted(columns)), tuple(sorted(knows)), few)
     return found
