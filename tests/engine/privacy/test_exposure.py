@@ -231,10 +231,11 @@ class LeavesFew:
         return np.arange(self.rows)
 
     def outside(self) -> Codes:
-        return (self.own < self.first) * (self.rows - 1)
+        return np.where(self.own < self.first, self.rows - 1, 0)
 
     def fits(self, mine: Codes, others: Codes) -> Flags:
-        return (mine >= self.first) | (mine == others)
+        fit: Flags = (mine >= self.first) | (mine == others)
+        return fit
 
 
 @pytest.mark.parametrize(("of_two", "knows"), [(52, (0,)), (60, (0, 1))])

@@ -46,3 +46,8 @@ def test_a_text_is_parsed_once_and_its_tree_is_not_shared() -> None:
 def test_a_part_that_is_missing_is_no_statement() -> None:
     with pytest.raises(KeyError):
         sql("SELECT $a FROM $b", a=column("a"))
+
+
+def test_an_empty_text_may_end_a_statement_with_parts() -> None:
+    """Beside a `$`, sqlglot took the end for a text without an end."""
+    assert sql("SELECT $a FROM t WHERE a <> ''", a=column("a")).sql("duckdb") == 'SELECT "a" FROM "t" WHERE "a" <> \'\''
