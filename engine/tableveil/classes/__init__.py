@@ -18,7 +18,7 @@ from tableveil.classes.joint import (
     without_release,
 )
 from tableveil.classes.keys import KeyLayout
-from tableveil.classes.model import ClassDetails, ClassValues, EquivalenceClasses, Marginals
+from tableveil.classes.model import ClassValues, EquivalenceClasses, Marginals
 from tableveil.classes.nested import NestedClasses, nest
 from tableveil.classes.numpy_counter import NumpyCounter
 from tableveil.classes.parts import PartCount, count_parts
@@ -29,7 +29,6 @@ __all__ = [
     "WITHOUT_ROW",
     "Check",
     "ClassCounter",
-    "ClassDetails",
     "ClassValues",
     "EarlierClasses",
     "Effort",

@@ -5,24 +5,20 @@
 
 from tableveil.classification.model import (
     Assessment,
-    ChooseInside,
     Chosen,
     ClassifiedRecords,
     ClassifierComparison,
     ClassMeasures,
     Feature,
     FeatureValues,
-    Measures,
 )
 
 __all__ = [
     "Assessment",
-    "ChooseInside",
     "Chosen",
     "ClassMeasures",
     "ClassifiedRecords",
     "ClassifierComparison",
     "Feature",
     "FeatureValues",
-    "Measures",
 ]

@@ -14,13 +14,7 @@ import numpy as np
 from tableveil.classification.cross_validation import Version, predicted
 from tableveil.classification.folds import Folds, assign_folds
 from tableveil.classification.measures import measure
-from tableveil.classification.model import (
-    Assessment,
-    ChooseInside,
-    ClassifiedRecords,
-    ClassifierComparison,
-    Measures,
-)
+from tableveil.classification.model import Assessment, ChooseInside, ClassifiedRecords, ClassifierComparison, Measures
 from tableveil.control import Control
 from tableveil.requests.classification import Classifier
 

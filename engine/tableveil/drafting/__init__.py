@@ -13,11 +13,10 @@ from tableveil.drafting.draft import (
 )
 from tableveil.drafting.facts import PARTIAL_DATES, PARTIAL_DATES_BACKWARDS, ColumnFacts
 from tableveil.drafting.figures import Figures, columns_to_measure
-from tableveil.drafting.hierarchies import HierarchyProposal, may_be_code, propose_hierarchy
+from tableveil.drafting.hierarchies import may_be_code, propose_hierarchy
 from tableveil.drafting.meanings import Meaning, meaning_of
 from tableveil.drafting.policy_draft import PolicyDraft, Remark, RemarkKind, draft_policy
 from tableveil.drafting.roles import agreement, guess_role, guessed_quasi_identifiers, identifies_by_name
-from tableveil.drafting.thresholds import ProposedK, propose_k
 from tableveil.drafting.widening import widened
 
 __all__ = [
@@ -28,10 +27,8 @@ __all__ = [
     "ColumnDraft",
     "ColumnFacts",
     "Figures",
-    "HierarchyProposal",
     "Meaning",
     "PolicyDraft",
-    "ProposedK",
     "Remark",
     "RemarkKind",
     "agreement",
@@ -51,7 +48,6 @@ __all__ = [
     "numbers_people_by_name",
     "person_column",
     "propose_hierarchy",
-    "propose_k",
     "unique",
     "widened",
 ]

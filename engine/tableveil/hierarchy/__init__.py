@@ -23,7 +23,6 @@ from tableveil.hierarchy.levels import AttributeLevels, attribute_levels
 from tableveil.hierarchy.listed import check_levels
 from tableveil.hierarchy.names import escaped, name_in, schema_of
 from tableveil.hierarchy.preview import PreviewGroup, PreviewLevel, preview_levels
-from tableveil.hierarchy.represented import Representatives
 
 __all__ = [
     "SAFE_HARBOR_LEVEL",
@@ -37,7 +36,6 @@ __all__ = [
     "Point",
     "PreviewGroup",
     "PreviewLevel",
-    "Representatives",
     "RuleHierarchy",
     "SafeHarborAge",
     "SafeHarborDate",

@@ -1,6 +1,6 @@
 """Microaggregation: clusters of at least k records, and the error of replacing their values."""
 
 from tableveil.microaggregation.clustering import cluster
-from tableveil.microaggregation.error import SquaredError, squared_error
+from tableveil.microaggregation.error import squared_error
 
-__all__ = ["SquaredError", "cluster", "squared_error"]
+__all__ = ["cluster", "squared_error"]

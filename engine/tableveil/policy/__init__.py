@@ -28,9 +28,8 @@ from tableveil.policy.model import (
     TableReference,
     ValueOrder,
 )
-from tableveil.policy.parts import JobPart, parts_of
+from tableveil.policy.parts import JobPart
 from tableveil.policy.privacy import (
-    CLASS_LOCAL,
     PRIVACY_FIELDS,
     AbsentValues,
     AverageRisk,
@@ -89,7 +88,6 @@ from tableveil.policy.warnings import early_warnings, looking_at_values, notes_o
 __all__ = [
     "AROUND_ELEMENTS",
     "BALANCED",
-    "CLASS_LOCAL",
     "DEFAULT_RISK_THRESHOLDS",
     "METHODS",
     "NO_LIMIT",
@@ -182,7 +180,6 @@ __all__ = [
     "looking_at_values",
     "methods_of",
     "notes_of_next",
-    "parts_of",
     "policy_warnings",
     "validate_policy",
 ]

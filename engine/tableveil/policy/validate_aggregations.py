@@ -6,13 +6,7 @@ from collections.abc import Iterator
 
 from tableveil.errors import Fault, shortened
 from tableveil.policy.aggregation import FITTING, AggregateFunction, Scale
-from tableveil.policy.model import (
-    AttributePolicy,
-    NullHandling,
-    Policy,
-    Role,
-    ValueOrder,
-)
+from tableveil.policy.model import AttributePolicy, NullHandling, Policy, Role, ValueOrder
 
 _GRID = "For example: {function: INTERVAL, grid: '5'}."
 

@@ -18,12 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.classes import ClassValues, EquivalenceClasses, SensitiveColumn
-from tableveil.policy import (
-    DistinctLDiversity,
-    EntropyLDiversity,
-    ProbabilisticLDiversity,
-    RecursiveCLDiversity,
-)
+from tableveil.policy import DistinctLDiversity, EntropyLDiversity, ProbabilisticLDiversity, RecursiveCLDiversity
 from tableveil.privacy.column_rule import ColumnRule, spelled
 from tableveil.privacy.exact import below, floored
 from tableveil.privacy.nearest import highest_for, lowest_for

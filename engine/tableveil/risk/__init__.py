@@ -10,7 +10,7 @@ from tableveil.risk.attribute_risk import (
     proposed_identifiers,
     subset_risks,
 )
-from tableveil.risk.class_sizes import ClassSizeEstimate, PopulationEstimates, population_estimates
+from tableveil.risk.class_sizes import PopulationEstimates, population_estimates
 from tableveil.risk.compared import class_sizes_by
 from tableveil.risk.frequencies import Frequencies, check_people
 from tableveil.risk.individual import IndividualRisk, WeightFacts, check_weights, individual_risk, individual_risks
@@ -18,13 +18,12 @@ from tableveil.risk.of_people import OwnedClasses, PeopleRisk, people_risk
 from tableveil.risk.population import population_uniqueness
 from tableveil.risk.prosecutor import ClassSizes, ProsecutorRisk, prosecutor_risk
 from tableveil.risk.reidentification import AttackRisk, ReidentificationRisk, reidentification_risk
-from tableveil.risk.special_uniques import SpecialUniques, intruder_success, score_of
+from tableveil.risk.special_uniques import intruder_success, score_of
 
 __all__ = [
     "MOST_SUBSETS",
     "AttackRisk",
     "AttributeRisk",
-    "ClassSizeEstimate",
     "ClassSizes",
     "Frequencies",
     "IndividualRisk",
@@ -33,7 +32,6 @@ __all__ = [
     "PopulationEstimates",
     "ProsecutorRisk",
     "ReidentificationRisk",
-    "SpecialUniques",
     "SubsetRisks",
     "WeightFacts",
     "check_people",

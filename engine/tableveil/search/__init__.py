@@ -2,7 +2,7 @@
 
 from tableveil.search.anytime import anytime
 from tableveil.search.exact import exact
-from tableveil.search.infeasible import Infeasible, Refusal, why_infeasible
+from tableveil.search.infeasible import Infeasible, why_infeasible
 from tableveil.search.outcome import Candidate, SearchOutcome
 from tableveil.search.problem import Problem, may_be_kept
 from tableveil.search.strategy import search
@@ -11,7 +11,6 @@ __all__ = [
     "Candidate",
     "Infeasible",
     "Problem",
-    "Refusal",
     "SearchOutcome",
     "anytime",
     "exact",

@@ -2,14 +2,13 @@
 
 from tableveil.access.access import Access, WantedGrant
 from tableveil.access.privacy_budgets import PrivacyBudgets
-from tableveil.access.rules import Caller, scopes, visibility
+from tableveil.access.rules import scopes, visibility
 from tableveil.access.schema_rules import SchemaRules
 from tableveil.state.grants import AccessRole, Grant, Scope
 
 __all__ = [
     "Access",
     "AccessRole",
-    "Caller",
     "Grant",
     "PrivacyBudgets",
     "SchemaRules",

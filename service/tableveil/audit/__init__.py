@@ -5,7 +5,7 @@ from tableveil.audit.entry import MOST_RESOURCES, Head
 from tableveil.audit.file import AuditFile, audit_file
 from tableveil.audit.recorder import Recorder
 from tableveil.audit.refusals import REFUSED, Refused, without_port
-from tableveil.audit.verify import Verified, verify
+from tableveil.audit.verify import verify
 
 __all__ = [
     "MOST_RESOURCES",
@@ -15,7 +15,6 @@ __all__ = [
     "Head",
     "Recorder",
     "Refused",
-    "Verified",
     "audit_file",
     "verify",
     "without_port",

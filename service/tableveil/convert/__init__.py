@@ -12,21 +12,8 @@ from tableveil.convert.hierarchy_views import (
     stored_levels_from_proto,
 )
 from tableveil.convert.jobs import job_to_proto
-from tableveil.convert.names import (
-    job_name,
-    job_number,
-    release_name,
-    release_number,
-    result_name,
-    result_number,
-)
-from tableveil.convert.pages import (
-    hierarchy_token,
-    number_token,
-    page_size,
-    read_hierarchy_token,
-    read_number_token,
-)
+from tableveil.convert.names import job_name, job_number, release_name, release_number, result_name, result_number
+from tableveil.convert.pages import hierarchy_token, number_token, page_size, read_hierarchy_token, read_number_token
 from tableveil.convert.policy_from_proto import given_reason, policy_from_proto, stored_policy
 from tableveil.convert.privacy import privacy_in_words
 from tableveil.convert.releases import release_to_proto

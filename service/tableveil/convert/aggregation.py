@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from tableveil.convert.collect import Faults
 from tableveil.convert.enums import AGGREGATE_FUNCTIONS, SCALES
-from tableveil.policy import (
-    AggregateFunction,
-    Aggregation,
-    Scale,
-)
+from tableveil.policy import AggregateFunction, Aggregation, Scale
 from tableveil.v1 import policy_pb2
 
 USUAL = {

@@ -10,17 +10,7 @@ from typing import Any
 from sqlglot import exp
 
 from tableveil.backend import folded
-from tableveil.endpoint.grammar import (
-    ANSWERS,
-    COLUMNS,
-    FUNCTIONS,
-    MADE,
-    NODES,
-    SERIES,
-    TYPES,
-    UNNEST,
-    AnalystSql,
-)
+from tableveil.endpoint.grammar import ANSWERS, COLUMNS, FUNCTIONS, MADE, NODES, SERIES, TYPES, UNNEST, AnalystSql
 from tableveil.errors import InvalidError, nearest, shortened
 
 FIELD = "statement"

@@ -6,12 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from tableveil.backend import Session, WarehouseSession, table
-from tableveil.counting import (
-    BaseHistogram,
-    CountedColumns,
-    build_base,
-    equal_records,
-)
+from tableveil.counting import BaseHistogram, CountedColumns, build_base, equal_records
 from tableveil.dictionary import (
     Dictionary,
     JointDictionary,
@@ -49,14 +44,7 @@ from tableveil.pipelines.privacy import (
 from tableveil.pipelines.released_rows import PolicyOf
 from tableveil.policy import JobPart, KAnonymity, Policy, Role
 from tableveil.risk import ClassSizes
-from tableveil.source import (
-    Fingerprint,
-    Source,
-    check_facts,
-    full_fingerprint,
-    records_in,
-    resolve_source,
-)
+from tableveil.source import Fingerprint, Source, check_facts, full_fingerprint, records_in, resolve_source
 from tableveil.source.collectible import check_collectible
 from tableveil.source.lists import lists_among, lists_in
 from tableveil.source.people import set_aside as set_aside_of_people

@@ -14,14 +14,7 @@ from tableveil.pipelines.lattice import lattice_of
 from tableveil.pipelines.privacy import choosing_models, privacy_for
 from tableveil.policy import Choose, Policy, SuppressedRecords
 from tableveil.search import Problem
-from tableveil.search.relaxing import (
-    LatticeQuestions,
-    ProblemOf,
-    Relaxed,
-    RelaxedOutcome,
-    UnmetPolicy,
-    relax,
-)
+from tableveil.search.relaxing import LatticeQuestions, ProblemOf, Relaxed, RelaxedOutcome, UnmetPolicy, relax
 
 MOST_SECONDS = 5.0
 """People wait for an answer that is no release."""

@@ -18,13 +18,7 @@ from tableveil.report.standing import counts_people, others_stated
 from tableveil.report.threats import Situation
 from tableveil.report.words import stated
 from tableveil.v1.policy_pb2 import CHOOSE_QUASI_IDENTIFIERS_ONLY
-from tableveil.v1.release_service_pb2 import (
-    Guarantee,
-    Publication,
-    PublicationState,
-    Release,
-    Risk,
-)
+from tableveil.v1.release_service_pb2 import Guarantee, Publication, PublicationState, Release, Risk
 
 EDITION = "Owner's edition: it has the evidence, which describes the source. Do not give it to readers of the release."
 

@@ -4,7 +4,7 @@ from tableveil.runtime.answered import AnsweredRequests
 from tableveil.runtime.loads import Loads
 from tableveil.runtime.manager import JobManager
 from tableveil.runtime.matches import Matches
-from tableveil.runtime.model import Failure, FailureKind, Job, JobProgress
+from tableveil.runtime.model import Failure, FailureKind, Job
 from tableveil.runtime.opening import open_jobs, settle
 from tableveil.runtime.publishing import Publishing
 from tableveil.runtime.queue import QueueLimits
@@ -20,7 +20,6 @@ __all__ = [
     "FailureKind",
     "Job",
     "JobManager",
-    "JobProgress",
     "JobSettings",
     "Loads",
     "Matches",

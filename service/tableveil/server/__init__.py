@@ -3,6 +3,6 @@
 from tableveil.server.run import run_server
 from tableveil.server.server import TableveilServer
 from tableveil.serving.address import DEFAULT_ADDRESS
-from tableveil.serving.settings import LARGEST_MESSAGE, LogFormat, ServeSettings
+from tableveil.serving.settings import ServeSettings
 
-__all__ = ["DEFAULT_ADDRESS", "LARGEST_MESSAGE", "LogFormat", "ServeSettings", "TableveilServer", "run_server"]
+__all__ = ["DEFAULT_ADDRESS", "ServeSettings", "TableveilServer", "run_server"]

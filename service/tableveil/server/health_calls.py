@@ -17,12 +17,7 @@ from tableveil.server.call import Call
 from tableveil.server.idle import CallStream, IdleStreams
 from tableveil.server.requests import receive
 from tableveil.server.status import status_of
-from tableveil.serving.settings import (
-    HEALTH_MESSAGES,
-    HEALTH_QUEUE,
-    HEALTH_THREADS,
-    HEALTH_WATCHES,
-)
+from tableveil.serving.settings import HEALTH_MESSAGES, HEALTH_QUEUE, HEALTH_THREADS, HEALTH_WATCHES
 
 _MOMENT_SECONDS = 0.05
 """The message of a check comes with it, and an answer is taken at once, as a rule; so long another one waits."""

@@ -8,12 +8,7 @@ from functools import partial
 
 import grpc
 
-from tableveil.convert import (
-    fault_to_proto,
-    job_number,
-    job_to_proto,
-    policy_from_proto,
-)
+from tableveil.convert import fault_to_proto, job_number, job_to_proto, policy_from_proto
 from tableveil.convert.enums import JOB_STATES
 from tableveil.convert.warnings import ranks_to_proto, warnings_to_proto
 from tableveil.errors import Checked

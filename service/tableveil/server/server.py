@@ -17,14 +17,7 @@ from tableveil.identity.tokens import Tokens
 from tableveil.metrics import Metrics
 from tableveil.operate import Finding
 from tableveil.publishing.declared import declared_targets, directories_of
-from tableveil.runtime import (
-    JobSettings,
-    Matches,
-    Publishing,
-    QueueLimits,
-    Retention,
-    open_jobs,
-)
+from tableveil.runtime import JobSettings, Matches, Publishing, QueueLimits, Retention, open_jobs
 from tableveil.server.access_control import AccessControl
 from tableveil.server.authorize import RolesByScope
 from tableveil.server.endpoint import ServerEndpoint

@@ -10,15 +10,7 @@ from tableveil.access import Access, PrivacyBudgets, SchemaRules
 from tableveil.audit import Audit
 from tableveil.backend import Database
 from tableveil.identity.tokens import Tokens
-from tableveil.lookups import (
-    Hierarchies,
-    Privacies,
-    Releases,
-    Reports,
-    Results,
-    RiskAnalyses,
-    Tables,
-)
+from tableveil.lookups import Hierarchies, Privacies, Releases, Reports, Results, RiskAnalyses, Tables
 from tableveil.operate import Finding
 from tableveil.pipelines.draft import Drafts
 from tableveil.pipelines.widen import Widening

@@ -9,12 +9,7 @@ from tableveil.aggregation.points import Points
 from tableveil.backend import Session, column
 from tableveil.classes import KeyLayout
 from tableveil.counting.base import CountedColumns, counted_keys, joined_value
-from tableveil.dictionary import (
-    AggregatedDictionary,
-    PeopleDictionary,
-    SensitiveDictionary,
-    pair_codes,
-)
+from tableveil.dictionary import AggregatedDictionary, PeopleDictionary, SensitiveDictionary, pair_codes
 from tableveil.source import Source
 
 

@@ -29,12 +29,7 @@ from tableveil.backend import (
 from tableveil.dictionary.coded import CodedAttribute
 from tableveil.dictionary.values import check_fit, readable, uncovered
 from tableveil.errors import Fault, shortened
-from tableveil.hierarchy import (
-    AttributeLevels,
-    ValueKind,
-    attribute_levels,
-    label_values,
-)
+from tableveil.hierarchy import AttributeLevels, ValueKind, attribute_levels, label_values
 from tableveil.policy import AttributePolicy, NullHandling
 from tableveil.source import Column, Source
 

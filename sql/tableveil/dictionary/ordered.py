@@ -21,14 +21,7 @@ from tableveil.backend import (
 )
 from tableveil.dictionary.values import readable, uncovered
 from tableveil.errors import Fault, shortened
-from tableveil.hierarchy import (
-    AttributeLevels,
-    InlineLevels,
-    RuleHierarchy,
-    ValueKind,
-    attribute_levels,
-    label_values,
-)
+from tableveil.hierarchy import AttributeLevels, InlineLevels, RuleHierarchy, ValueKind, attribute_levels, label_values
 from tableveil.policy import AttributePolicy, OrderBy, ValueOrder
 from tableveil.source import Column, Source
 from tableveil.source.tables import shown_type

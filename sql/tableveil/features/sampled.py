@@ -9,18 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import (
-    Session,
-    alias,
-    cast,
-    column,
-    in_one_spelling,
-    number,
-    row_hash,
-    row_number,
-    sql,
-    table,
-)
+from tableveil.backend import Session, alias, cast, column, in_one_spelling, number, row_hash, row_number, sql, table
 from tableveil.hierarchy import ValueKind
 from tableveil.source import Column, Source
 

@@ -3,12 +3,11 @@
 from tableveil.publishing.directory import DirectoryTarget
 from tableveil.publishing.edition import Edition, PolicyOf, read_edition
 from tableveil.publishing.planned import planned_faults
-from tableveil.publishing.requests import Due, ask, due_at, existing, failed, published, removed, take_back
+from tableveil.publishing.requests import ask, due_at, existing, failed, published, removed, take_back
 from tableveil.publishing.target import Target
 
 __all__ = [
     "DirectoryTarget",
-    "Due",
     "Edition",
     "PolicyOf",
     "Target",

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from tableveil.source.analyzed import Analyzed, RowsToAnalyze, resolve_analyzed
 from tableveil.source.facts import check_facts, check_membership, estimated_values, records_in
-from tableveil.source.fingerprint import (
-    Fingerprint,
-    fingerprint,
-    full_fingerprint,
-    population_fingerprint,
-    rows_digest,
-)
-from tableveil.source.model import Column, PopulationRows, Source
+from tableveil.source.fingerprint import Fingerprint, fingerprint, full_fingerprint, population_fingerprint, rows_digest
+from tableveil.source.model import Column, Source
 from tableveil.source.resolve import find_source, resolve_source
 from tableveil.source.tables import columns_of, find_table
 
@@ -19,7 +13,6 @@ __all__ = [
     "Analyzed",
     "Column",
     "Fingerprint",
-    "PopulationRows",
     "RowsToAnalyze",
     "Source",
     "check_facts",

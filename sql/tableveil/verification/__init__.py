@@ -12,6 +12,6 @@ are numerical methods, and the verification counts their inputs itself.
 """
 
 from tableveil.verification.verify import verify
-from tableveil.verification.written import Labels, Written, WrittenAggregate
+from tableveil.verification.written import Written
 
-__all__ = ["Labels", "Written", "WrittenAggregate", "verify"]
+__all__ = ["Written", "verify"]

@@ -7,14 +7,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Literal
 
-from tableveil.policy import (
-    PRIVACY_FIELDS,
-    DeltaPresence,
-    Game,
-    NoAttack,
-    Policy,
-    Profitability,
-)
+from tableveil.policy import PRIVACY_FIELDS, DeltaPresence, Game, NoAttack, Policy, Profitability
 from tableveil.privacy.registry import grids
 from tableveil.privacy.steps import UNIT, Number, UnitSteps, down, spell, up
 

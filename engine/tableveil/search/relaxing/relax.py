@@ -12,14 +12,7 @@ from tableveil.lattice import Transformation
 from tableveil.policy import Policy
 from tableveil.search.relaxing.parameters import Parameter
 from tableveil.search.relaxing.requirements import Requirement, other_levels, requirements_of
-from tableveil.search.relaxing.searching import (
-    Feasible,
-    JudgedQuestions,
-    LatticeQuestions,
-    ProblemOf,
-    Questions,
-    Step,
-)
+from tableveil.search.relaxing.searching import Feasible, JudgedQuestions, LatticeQuestions, ProblemOf, Questions, Step
 
 MOST = 8
 """The most relaxations that are offered: more are no help."""

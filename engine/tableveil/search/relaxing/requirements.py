@@ -23,12 +23,7 @@ from tableveil.policy import (
 )
 from tableveil.policy.validate_search import level_field
 from tableveil.privacy.steps import levels
-from tableveil.search.relaxing.parameters import (
-    Parameter,
-    limit_parameter,
-    model_parameters,
-    number_parameter,
-)
+from tableveil.search.relaxing.parameters import Parameter, limit_parameter, model_parameters, number_parameter
 
 DIGITS_OF_LIMIT = 20
 

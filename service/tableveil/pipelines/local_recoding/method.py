@@ -44,13 +44,7 @@ from tableveil.pipelines.quality import quality_for
 from tableveil.pipelines.read import Counted, Dictionaries, count_classes
 from tableveil.pipelines.relaxing import chosen_by_all, relaxed
 from tableveil.pipelines.solution import Method
-from tableveil.policy import (
-    ClassificationModel,
-    Policy,
-    PrivacyModel,
-    SensitiveModel,
-    policy_warnings,
-)
+from tableveil.policy import ClassificationModel, Policy, PrivacyModel, SensitiveModel, policy_warnings
 from tableveil.privacy import ReleaseRule, suppressed_pool, with_pool
 from tableveil.privacy.guarantees import guarantees
 from tableveil.release import ReleasePlan, check_one_meaning, mixed_levels

@@ -12,14 +12,7 @@ from tableveil.classes import ClassCounter, EquivalenceClasses
 from tableveil.counting import CombinationRows
 from tableveil.game import Combinations
 from tableveil.lattice import Transformation
-from tableveil.local_recoding import (
-    SUPPRESSED,
-    LocalPartition,
-    LocalProblem,
-    label_costs,
-    labels_of,
-    released_classes,
-)
+from tableveil.local_recoding import SUPPRESSED, LocalPartition, LocalProblem, label_costs, labels_of, released_classes
 from tableveil.pipelines.joint_features import features_of
 from tableveil.pipelines.privacy import choosing_models, privacy_for
 from tableveil.pipelines.read import Counted
