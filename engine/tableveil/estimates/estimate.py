@@ -211,7 +211,8 @@ def _at(predictor: Predictor, rows: NDArray[np.bool_]) -> Predictor:
 def _ranked(codes: Integers, chances: Floats, labels: int) -> tuple[Integers, Integers, Floats]:
     """The rows that have a label, by label and chance; their labels; and their ranks within it, in (0, 1)."""
     there = np.flatnonzero(codes < labels)
-    order = there[np.argsort(codes[there] + np.clip(chances[there], 0, 1 - 1e-9), kind="stable")]
+    # Equal chances are those of rows whose values a label or a limit fixes: their order does not matter.
+    order = there[np.argsort(codes[there] + np.clip(chances[there], 0, 1 - 1e-9))]
     sorted_codes = codes[order]
     sizes = np.bincount(sorted_codes, minlength=labels)
     first = np.cumsum(sizes) - sizes
