@@ -136,7 +136,10 @@ STATEMENT = (
 )
 
 
-def test_a_proposal_compares_one_and_two_known_facts(server: ServerProcess, place: Path) -> None:
+def test_a_proposal_compares_one_and_two_known_facts(serve: Serve, place: Path) -> None:
+    with duckdb.connect(place / "clinic.duckdb") as connection:
+        connection.execute("INSERT INTO labs VALUES (4711, 'K')")
+    server = serve(place / "clinic.duckdb")
     tables = ("--people", "patients", "--events", "visits", "--events", "labs")
     proposed = tableveil("propose", *tables, "--output", str(place / "draft"), server=server.address)
     assert proposed.exit_code == 0, proposed.stderr
@@ -145,6 +148,8 @@ def test_a_proposal_compares_one_and_two_known_facts(server: ServerProcess, plac
     for m in (1, 2):
         assert f"m = {m}: Rows of 'visits' per person: 2.50 in the source" in told
         assert f"m = {m}: Rows of 'labs' per person: 1.60 in the source" in told
+        assert f"m = {m}: 1 rows of 'clinic.main.labs' are left out" in told
+        assert f"m = {m}: To somebody who knows " in told
     assert "Within 30 days of the event before are" in told
     assert told.count("After first events with the 3 commonest labels of 'visits.ward', ") == 2
     with Client(server.address) as client:

@@ -41,6 +41,7 @@ _DAYS = (("31", "91"), ("31",))
 
 _TRIES = 8
 _REFUSED = re.compile(r"attributes\[(\d+)\]\.(role|column)")
+_TOLD = re.compile(r"events|^Rows of |are left out")
 _ORPHANS = re.compile(r"tables\.events\[(\d+)\]\.orphans")
 
 
@@ -231,11 +232,11 @@ def _row(tried: _Tried, people: int) -> tuple[str, ...]:
 
 
 def _account(tried: _Tried) -> Iterator[str]:
-    """The notes of a release for its owner on events, or the reason why there is none."""
+    """The notes of a release for its owner on rows of events, or the reason why there is none."""
     if tried.release is None:
         yield tried.why
         return
-    yield from (text for text in tried.release.warnings if "events" in text or text.startswith("Rows of "))
+    yield from (text for text in tried.release.warnings if _TOLD.search(text))
 
 
 def _levels(release: Release) -> Iterator[str]:

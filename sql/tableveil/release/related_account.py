@@ -11,7 +11,7 @@ import numpy as np
 
 from tableveil.backend import Session, column, sql, table, text
 from tableveil.dictionary import value_texts
-from tableveil.errors import Warned, note, shortened
+from tableveil.errors import Warned, listed, note, shortened
 from tableveil.policy import Anchor, ReleaseTarget
 from tableveil.release.plan import ReleasePlan
 from tableveil.release.related import EventRelease
@@ -34,6 +34,7 @@ def related_account(session: Session, plan: ReleasePlan, target: ReleaseTarget) 
     for events in related.events:
         yield note(" ".join(_questions(session, plan, events, people, people - related.suppressed)), field=events.name)
         yield from sequels(session, events, None if options is None else options.relative_time, people)
+    yield from _known(session, plan, target, related.k)
     removed = sum(events.removed for events in related.events)
     if not removed:
         return
@@ -58,6 +59,25 @@ def related_account(session: Session, plan: ReleasePlan, target: ReleaseTarget) 
             f"{'; '.join(pairs)}. The numbers are ranks, as tables of labels have them.",
             len(pairs),
             "tables.rows_limit",
+        )
+
+
+def _known(session: Session, plan: ReleasePlan, target: ReleaseTarget, k: int) -> Iterator[Warned]:
+    """The note on whom few keys fit to somebody who knows some of their rows."""
+    curve = table(target.known_rows_name, target.schema, plan.source.reference.catalog)
+    query = "SELECT known_rows, below_k, alone, sample FROM $curve WHERE below_k > 0 ORDER BY known_rows"
+    if few := session.rows(sql(query, curve=curve)):
+        known, below, alone, sample = zip(*few, strict=True)
+        shares, only = (
+            ", ".join(f"{100 * some / of:.1f}" for some, of in zip(each, sample, strict=True))
+            for each in (below, alone)
+        )
+        yield note(
+            f"To somebody who knows {listed([*map(str, known)])} of a person's events, fewer than {k} keys fit for "
+            f"{shares} % of the people with so many, and one key alone for {only} %, by "
+            f"{listed([f'{of:,}' for of in sample])} people who were looked at.",
+            max(below),
+            "privacy_models",
         )
 
 

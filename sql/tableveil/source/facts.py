@@ -82,7 +82,7 @@ def check_facts(
     if person is not None:
         present, estimate = row.pop(0), row.pop(0)
         if present < records:
-            hint = "k counts people: rows without one cannot be counted."
+            hint = "k counts people: give these rows one, or take them out of the source."
             actual = f"{records - present} rows without a person in {shortened(person)}"
             faults.append(Fault(policy.person_field, actual, "a person in every row", hint))
         else:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from tableveil.backend import Database, Session
-from tableveil.errors import ConflictError, InfeasibleError, InvalidError, undecided
+from tableveil.errors import ConflictError, InfeasibleError, InvalidError, listed, undecided
 from tableveil.hierarchy.rules import Dates, Intervals, SuppressionOnly
 from tableveil.hierarchy.rules.dates import DateUnit
 from tableveil.pipelines.anonymize import release_work
@@ -346,7 +346,7 @@ def test_only_people_who_lost_rows_are_told(database: Database, session: Session
     release = run(database, replace(_policy(2, Anchor.FIRST_EVENT), search=SearchOptions(levels=levels)))
     (told,) = [text for text in release.warnings if "Rows are missing" in text]
     assert told.endswith("Rows are missing of 2 of the 2 people with 2 to 3 rows.")
-    assert not [text for text in release.warnings if "odds ratios" in text]
+    assert not [text for text in release.warnings if "odds ratios" in text or "keys fit" in text]
 
 
 @pytest.mark.usefixtures("clinic")
@@ -475,3 +475,19 @@ def test_values_that_a_share_does_not_name_are_told_with_their_rows(
         f"sensitive_share bounds 1 of the 2 values of 'ill', which {some} of {rows} rows with a value have. Others "
         "are not bounded: name no values to bound all."
     ] * (len(named) == 1)
+
+
+@pytest.mark.usefixtures("clinic")
+def test_whom_few_keys_fit_is_told_as_the_table_of_known_rows_counts_it(
+    database: Database, session: Session, run: Run
+) -> None:
+    release = run(database, _policy(1, Anchor.FIRST_EVENT))
+    few = session.rows("FROM main.r_known_rows WHERE below_k > 0 ORDER BY known_rows")
+    assert len(few) > 1
+    (told,) = [text for text in release.warnings if "keys fit" in text]
+    known, people, below, alone, sample = zip(*few, strict=True)
+    assert all(of <= had for of, had in zip(sample, people, strict=True))
+    assert f"knows {listed([*map(str, known)])} of a person's events, fewer than 3 keys fit for " in told
+    for each in (below, alone):
+        assert ", ".join(f"{100 * some / of:.1f}" for some, of in zip(each, sample, strict=True)) + " %" in told
+    assert told.endswith(f"by {listed([*map(str, sample)])} people who were looked at.")
