@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from starlette.testclient import TestClient
 
 from tableveil.client import Client
 from tableveil.v1 import access_pb2, dry_run_service_pb2, policy_pb2
+from tests.e2e.commands import tableveil
 from tests.e2e.process import ServerProcess
-from tests.e2e.test_related import POLICY, browsing, place, server, words
+from tests.e2e.test_related import POLICY, browsing, made, place, server, words
 
 __all__ = ["place", "server"]
 
@@ -61,3 +63,14 @@ def test_a_worksheet_holds_a_policy_of_related_tables(server: ServerProcess) -> 
         objects = client.get_release(promoted[1:]).objects
         assert {"clinic", "clinic_visits", "clinic_lab"} <= {each.name for each in objects}
         client.close()
+
+
+def test_figures_of_the_people_of_a_release_name_their_events(server: ServerProcess, place: Path) -> None:
+    with Client(server.address) as client:
+        name = made(client, place).name
+    for command in ("risk", "utility"):
+        told = tableveil(command, name, server=server.address)
+        assert told.exit_code == 0, told.stderr
+        text = " ".join((told.stdout + told.stderr).split())
+        assert ("'clinic_known_rows' counts whom few keys fit" in text) == (command == "risk")
+        assert ("Rows of 'visits' and 'lab' are not measured here" in text) == (command == "utility")

@@ -27,7 +27,7 @@ from tableveil.pipelines.risk_measures import (
     subset_rows,
 )
 from tableveil.pipelines.risk_of_people import OF_RECORDS, check_owners, of_people
-from tableveil.pipelines.risk_subject import resolve_subject, unfit, with_guessed
+from tableveil.pipelines.risk_subject import beside_events, resolve_subject, unfit, with_guessed
 from tableveil.pipelines.work import Work
 from tableveil.policy import UniquenessEstimator
 from tableveil.requests.risk_analysis import RiskRequest
@@ -101,6 +101,7 @@ def run_risk_analysis(job: JobContext, request: RiskRequest, policy_of: PolicyOf
         request, starred = saying_something(session, request, analyzed)
         if starred:
             analyzed = resolve_subject(session, request, policy_of)[1]
+        of_events = beside_events(session, request, policy_of)
         mark = fingerprint(session, analyzed.source, fingerprint_key(session.ledger))
         faults = check_membership(session, analyzed.source, request.person_column)
         faults += check_weights("weight_column", weight_facts(session, analyzed))
@@ -115,7 +116,7 @@ def run_risk_analysis(job: JobContext, request: RiskRequest, policy_of: PolicyOf
     read_result = counted if isinstance(counted, _Result) else _of_records(job, request, shown.table, counted, columns)
     if request.release is not None and request.sensitive:
         of_values = tuple(reached_by_release(current_release(session, request.release), request.sensitive))
-    warnings = (*guess, *_starred(starred), *read_result.warnings)
+    warnings = (*of_events, *guess, *_starred(starred), *read_result.warnings)
 
     def result(number: int) -> risk_analyses.RiskAnalysis:
         if read_result.write is not None:

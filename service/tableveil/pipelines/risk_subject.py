@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tableveil.backend import WarehouseSession
 from tableveil.drafting import guessed_quasi_identifiers
-from tableveil.errors import Fault, InvalidError, NotFoundError, Warned
+from tableveil.errors import Fault, InvalidError, NotFoundError, Warned, shortened
 from tableveil.pipelines.released_rows import PolicyOf, current_release, rows_of
 from tableveil.policy import TableReference
 from tableveil.requests.risk_analysis import RiskRequest
@@ -48,6 +48,16 @@ def resolve_subject(
     if faults:
         raise unfit(faults)
     return shown, analyzed
+
+
+def beside_events(session: WarehouseSession, request: RiskRequest, policy_of: PolicyOf) -> tuple[Warned, ...]:
+    """A warning about the events of the people of a release, by which they can be found, too."""
+    policy = None if request.release is None else policy_of(current_release(session, request.release).policy)
+    if policy is None or policy.related is None:
+        return ()
+    name = shortened(policy.release.known_rows_name)
+    text = f"People can be found by their events, too, which no figure here knows: {name} counts whom few keys fit."
+    return (Warned(text, field="release"),)
 
 
 def with_guessed(session: WarehouseSession, request: RiskRequest) -> tuple[RiskRequest, tuple[Warned, ...]]:

@@ -8,6 +8,7 @@ from tableveil.backend import Session, WarehouseSession
 from tableveil.control import Progress
 from tableveil.dictionary import build_dictionary
 from tableveil.dictionary.coded import CodedAttribute
+from tableveil.errors import listed, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.pipelines.assessed_release import hierarchies_then
 from tableveil.pipelines.job import JobContext
@@ -62,7 +63,7 @@ def run_utility_report(job: JobContext, number: int, policy_of: PolicyOf) -> int
         # Rates of two samples would differ by chance.
         whole = not rows.traits.collects or release.records <= sampled
         rates = _moved_rates(session, sides, associated, release, policy) if whole else ()
-        notes = tuple(_notes(release, compared, sampled))
+        notes = tuple(_notes(release, policy, compared, sampled))
         read_report = UtilityReport(tuple(columns), associations(session, sides, associated), rates, notes)
 
     def result(number: int) -> utility_reports.StoredUtility:
@@ -147,12 +148,15 @@ def _treatment(result: AttributeResult) -> str:
     return f"level {result.level} of {result.top_level}"
 
 
-def _notes(release: Release, compared: list[Compared], sampled: int) -> Iterator[str]:
+def _notes(release: Release, policy: Policy, compared: list[Compared], sampled: int) -> Iterator[str]:
     if release.suppressed_records:
         yield (
             f"{release.suppressed_records:,} of {release.records:,} records are suppressed: what the release tells is "
             "of the others."
         )
+    if policy.related is not None:
+        names = listed([shortened(each.name) for each in policy.related.events])
+        yield f"Rows of {names} are not measured here: the notes of the release tell what is left of them."
     if any(column.labelled for column in compared):
         yield "Labels of numbers and dates count as the middle of their interval, open ones as their end."
     if any(column.kind is ValueKind.TEXT for column in compared):

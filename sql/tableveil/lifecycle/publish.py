@@ -348,7 +348,7 @@ def _written(
             *single,
             *lost_groups(session, plan),
             *_matching(made.matches, known_as),
-            *related_account(session.embedded, plan, known_as),
+            *related_account(session.embedded, plan),
         ),
         guarantees=joint.guarantees,
         exposures=measured.exposures,

@@ -12,7 +12,7 @@ import numpy as np
 from tableveil.backend import Session, column, sql, table, text
 from tableveil.dictionary import value_texts
 from tableveil.errors import Warned, listed, note, shortened
-from tableveil.policy import Anchor, ReleaseTarget
+from tableveil.policy import Anchor
 from tableveil.release.plan import ReleasePlan
 from tableveil.release.related import EventRelease
 from tableveil.release.sequels import sequels
@@ -25,7 +25,7 @@ _MONTH = 30
 """Days in which somebody comes back, in questions of hospitals."""
 
 
-def related_account(session: Session, plan: ReleasePlan, target: ReleaseTarget) -> Iterator[Warned]:
+def related_account(session: Session, plan: ReleasePlan) -> Iterator[Warned]:
     """The notes on lost rows; call it once the tables of events are written."""
     related = plan.related
     if related is None:
@@ -34,7 +34,7 @@ def related_account(session: Session, plan: ReleasePlan, target: ReleaseTarget) 
     for events in related.events:
         yield note(" ".join(_questions(session, plan, events, people, people - related.suppressed)), field=events.name)
         yield from sequels(session, events, None if options is None else options.relative_time, people)
-    yield from _known(session, plan, target, related.k)
+    yield from _known(session, plan, related.k)
     removed = sum(events.removed for events in related.events)
     if not removed:
         return
@@ -62,8 +62,9 @@ def related_account(session: Session, plan: ReleasePlan, target: ReleaseTarget) 
         )
 
 
-def _known(session: Session, plan: ReleasePlan, target: ReleaseTarget, k: int) -> Iterator[Warned]:
+def _known(session: Session, plan: ReleasePlan, k: int) -> Iterator[Warned]:
     """The note on whom few keys fit to somebody who knows some of their rows."""
+    target = plan.policy.release
     curve = table(target.known_rows_name, target.schema, plan.source.reference.catalog)
     query = "SELECT known_rows, below_k, alone, sample FROM $curve WHERE below_k > 0 ORDER BY known_rows"
     if few := session.rows(sql(query, curve=curve)):
