@@ -73,7 +73,7 @@ class RelatedOutcome:
     """The best repair found, if any meets the policy, and the proof: no score is below `lower_bound`.
 
     `least` is the repair that comes nearest to the limits, if none meets them. `evaluated` transformations had their
-    forced losses counted, and `repaired` were repaired wholly.
+    forced losses counted, a sample compared `sampled`, and `repaired` were repaired wholly.
     """
 
     best: Repaired | None
@@ -81,6 +81,7 @@ class RelatedOutcome:
     complete: bool
     lower_bound: float
     evaluated: int
+    sampled: int
     repaired: int
     seconds: float
 
@@ -117,6 +118,7 @@ class _Search:
         self._least: Repaired | None = None
         self._best: Repaired | None = None
         self._evaluated = 0
+        self._sampled = 0
         self._bound = 0.0
         self._nearest: Transformation | None = None
         self._least_score = math.inf
@@ -140,9 +142,8 @@ class _Search:
         seconds = self._control.now() - self._began
         bound, score = self._bound, self._best.score if self._best is not None else math.inf
         complete = score <= bound + ROUNDING
-        return RelatedOutcome(
-            self._best, self._least, complete, min(bound, score), self._evaluated, len(self._repaired_at), seconds
-        )
+        counts = self._evaluated, self._sampled, len(self._repaired_at)
+        return RelatedOutcome(self._best, self._least, complete, min(bound, score), *counts, seconds)
 
     def _in_order(self, first: Evaluated, ordered: Iterator[Evaluated]) -> None:
         """Repairs in the order of bounds until the best is proven."""
@@ -164,6 +165,7 @@ class _Search:
                 return
             self._control.raise_if_stopped()
             found = self._repair(at) if whole else self._repaired(at, SAMPLE)
+            self._sampled += not whole
             compared[at] = (*self._excess(found)[:2], found.key)
             self._tell()
 

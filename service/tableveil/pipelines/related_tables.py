@@ -478,13 +478,15 @@ def _erased(plan: ReleasePlan) -> Iterator[Warned]:
 
 
 def _gap(counts: CountedRelated, outcome: RelatedOutcome, best: Repaired) -> Iterator[Warned]:
-    """The note on how far from the best the levels may be, if that is not proven."""
-    if not outcome.complete:
+    """The note on how far from the best the levels may be, if that is not proven and not all were tried."""
+    size = counts.problem.lattice.size
+    if not outcome.complete and outcome.repaired < size:
         lower = 100 * (best.score - outcome.lower_bound) / (best.score or 1.0)
+        sampled = f", the best of {outcome.sampled:,} by a sample of people" if outcome.sampled else ""
         yield note(
             f"Other levels may have a score that is up to {lower:.2g} % below {best.score:.6g} (proven bound "
-            f"{outcome.lower_bound:.6g}): {outcome.repaired:,} of {counts.problem.lattice.size:,} transformations were "
-            "repaired wholly. To try others, name their levels.",
+            f"{outcome.lower_bound:.6g}): {outcome.repaired:,} of {size:,} transformations were repaired wholly"
+            f"{sampled}. To try others, name their levels.",
             field="search.levels",
         )
 

@@ -106,6 +106,10 @@ def check_related_rows(
         elif orphans:
             left = f"{orphans:,} rows of {rows.shown} are left out: their person is not in {people.shown}."
             notes.append(note(left, orphans, f"tables.events[{i}].orphans"))
+        if same := [j for j, other in enumerate(tables[:i]) if other.rows == rows.rows]:
+            hint = "A reader who knows one of its rows would know two facts: release its columns as one table."
+            actual = f"{rows.shown}, the table of events[{same[0]}], too"
+            faults.append(Fault(f"tables.events[{i}].table", actual, "another table", hint))
         faults += _check_by_person(session, rows)
     faults += _check_singling(session, people, tables)
     if related.relative_time is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from tableveil.control import Control
 from tableveil.errors import CancelledError
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Lattice, Transformation
+from tableveil.repair import search
 from tableveil.repair.facts import Ints, RowFacts
 from tableveil.repair.problem import CodedCombinations, Evaluation, EventCombinations, RelatedProblem
 from tableveil.repair.search import repaired_at, search_related
@@ -168,6 +170,16 @@ def test_a_search_without_time_has_a_valid_repair_with_its_gap() -> None:
                 assert sum(outcome.best.removed) <= problem.removable
                 assert outcome.lower_bound <= outcome.best.score
     assert found > 3
+
+
+def test_a_search_by_a_sample_counts_what_it_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = next(each for each in (_problem(np.random.default_rng(i), 2) for i in range(99)) if each.lattice.size > 9)
+    problem = replace(problem, suppressible=len(problem.combination_of), removable=problem.rows)
+    every = search_related(problem, None, lambda found: True, Control(), math.inf)
+    monkeypatch.setattr(search, "SAMPLE", 1)
+    some = search_related(problem, None, lambda found: True, Control(), math.inf)
+    assert (every.sampled, every.repaired) == (0, min(problem.lattice.size, 150))
+    assert some.sampled > some.repaired > 0
 
 
 def test_a_cancelled_search_ends() -> None:

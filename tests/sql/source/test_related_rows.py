@@ -65,6 +65,7 @@ def refused(
     time: RelativeTime | None = None,
     orphans: Orphans = Orphans.REFUSE,
     dated: bool = False,
+    second: str = DATED,
 ) -> tuple[list[str], list[str]]:
     """The fields of the faults, and the notes."""
     own = columns((KEY, Role.IDENTIFYING, None), ("town", Role.QUASI_IDENTIFIER, ANY))
@@ -72,7 +73,7 @@ def refused(
     event = EventTable(
         "visits", TableReference("", "main", VISITS), PERSON, orphans, (hidden, *events), len(own) + len(people)
     )
-    of_dates = EventTable("dated", TableReference("", "main", DATED), PERSON, attributes=(hidden, BEGAN))
+    of_dates = EventTable("dated", TableReference("", "main", second), PERSON, attributes=(hidden, BEGAN))
     related = RelatedTables((event, *[of_dates] * dated), Decimal(1), None, time)
     policy = Policy(
         source=TableReference("", "main", PEOPLE),
@@ -110,6 +111,10 @@ def test_sound_rows_are_not_refused(session: Session) -> None:
     assert refused(session, (WARD, FOUND), people) == (["attributes"], [])
     session.execute(f'UPDATE "{VISITS}" SET found = found % 2')
     assert refused(session, (WARD, FOUND), people) == ([], [])
+
+
+def test_a_table_twice_would_make_two_facts_of_one_event(session: Session) -> None:
+    assert refused(session, (WARD,), dated=True, second=VISITS) == (["tables.events[1].table"], [])
 
 
 @pytest.mark.parametrize("key", ["NULL", "3"])
