@@ -71,7 +71,6 @@ from tableveil.backend.functions import (
     json_members,
     listed,
     month_start,
-    replaced,
     row_hash,
     rows_of_query,
 )
@@ -137,7 +136,6 @@ __all__ = [
     "present_visibility",
     "read_only",
     "render",
-    "replaced",
     "row_hash",
     "row_number",
     "rows_of_query",

@@ -1,4 +1,4 @@
-"""The engine's functions that sqlglot has no class for. Only this module knows how DuckDB spells them."""
+"""Functions of the engine as trees, for statements that are no text."""
 
 from __future__ import annotations
 
@@ -15,11 +15,6 @@ def row_hash(*values: exp.Expr) -> exp.Expr:
 def is_finite(value: exp.Expr) -> exp.Expr:
     """Whether a number or a time is neither infinite nor NaN; NULL for NULL."""
     return _call("isfinite", value)
-
-
-def replaced(value: exp.Expr, old: str, new: str) -> exp.Expr:
-    """The text with every occurrence of one part replaced by another."""
-    return _call("replace", value, exp.Literal.string(old), exp.Literal.string(new))
 
 
 def month_start(value: exp.Expr) -> exp.Expr:

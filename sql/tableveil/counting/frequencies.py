@@ -88,7 +88,7 @@ def count_frequencies(session: WarehouseSession, analyzed: Analyzed) -> CountedF
         )
     values = tuple(_distinct_values(session, analyzed, j) for j in range(len(analyzed.quasi_identifiers)))
     # Powers of two, so that shifts take codes out of keys: dividing takes three times as long.
-    layout = KeyLayout.of([1 << max(held_value.codes - 1, 0).bit_length() for held_value in values])
+    layout = KeyLayout.of([1 << max(dictionary.codes - 1, 0).bit_length() for dictionary in values])
     keys = _keys(analyzed.source.table("source"), values, layout)
     if analyzed.weight is not None:
         keys = keys.select(alias(cast(column(analyzed.weight.name, "source"), "DOUBLE"), "weight"))
@@ -103,10 +103,10 @@ def count_frequencies(session: WarehouseSession, analyzed: Analyzed) -> CountedF
         people = _people(session, combinations, _keys(population, values, layout))
     frequencies = Frequencies(
         codes=tuple(
-            _codes(layout, combinations.words, j).astype(np.min_scalar_type(max(held_value.codes - 1, 0)))
-            for j, held_value in enumerate(values)
+            _codes(layout, combinations.words, j).astype(np.min_scalar_type(max(dictionary.codes - 1, 0)))
+            for j, dictionary in enumerate(values)
         ),
-        values=tuple(held_value.codes for held_value in values),
+        values=tuple(dictionary.codes for dictionary in values),
         records=combinations.records,
         people=people,
         weights=combinations.weights,
@@ -192,20 +192,20 @@ def write_frequencies(
 
     A measure with the name of a column of the table gets underscores.
     """
-    names = {held_value.column.name.casefold() for held_value in counted.values}
+    names = {dictionary.column.name.casefold() for dictionary in counted.values}
     arrays = {f"c{j}": pa.array(codes) for j, codes in enumerate(counted.frequencies.codes)}
     arrays |= {f"m{i}": pa.array(array) for i, array in enumerate(measures.values())}
     query = exp.select(
         # Not as an ENUM, whose type the owner may drop.
         *(
-            alias(cast(column("value", f"d{j}"), held_value.column.released_type), held_value.column.name)
-            for j, held_value in enumerate(counted.values)
+            alias(cast(column("value", f"d{j}"), dictionary.column.released_type), dictionary.column.name)
+            for j, dictionary in enumerate(counted.values)
         ),
         *(alias(column(f"m{i}", "frequencies"), _free(name, names)) for i, name in enumerate(measures)),
     ).from_(table("frequencies"))
-    for j, held_value in enumerate(counted.values):
+    for j, dictionary in enumerate(counted.values):
         same = exp.EQ(this=column(f"c{j}", "frequencies"), expression=column("code", f"d{j}"))
-        query = query.join(table(held_value.table_name, alias=f"d{j}"), on=same)
+        query = query.join(table(dictionary.table_name, alias=f"d{j}"), on=same)
     with session.relation("frequencies", pa.table(arrays)):
         session.execute(create_table(target, query))
 
@@ -217,31 +217,31 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _distinct_values(session: WarehouseSession, analyzed: Analyzed, position: int) -> DistinctValues:
-    read_identifier = analyzed.quasi_identifiers[position]
+    quasi_identifier = analyzed.quasi_identifiers[position]
     name = f"risk_values_{position}"
     distinct = "SELECT DISTINCT $value AS value FROM $rows"
-    rows = sql(distinct, value=column(read_identifier.name), rows=analyzed.source.table())
+    rows = sql(distinct, value=column(quasi_identifier.name), rows=analyzed.source.table())
     # Grouping leaves open which sign a zero has.
-    shown = in_one_spelling(column("value")) if read_identifier.kind is ValueKind.FLOAT else column("value")
+    shown = in_one_spelling(column("value")) if quasi_identifier.kind is ValueKind.FLOAT else column("value")
     query = "SELECT $shown AS value, row_number() OVER (ORDER BY value) - 1 AS code FROM $rows"
     session.embedded.stage(name, sql(query, shown=shown, rows=collected(session, "risk_distinct", rows)))
     session.lend(name)
     codes, present = session.embedded.row(sql("SELECT count(*), count(value) FROM $rows", rows=table(name)))
-    return DistinctValues(read_identifier, name, codes, codes - 1 if present < codes else None)
+    return DistinctValues(quasi_identifier, name, codes, codes - 1 if present < codes else None)
 
 
 def _keys(rows: exp.Expr, values: Sequence[DistinctValues], layout: KeyLayout) -> exp.Select:
     """The key of each of the rows, which have the alias `source`: words `w0`, `w1`, …; NULL for unknown values."""
     query = exp.select().from_(rows)
     words: list[list[exp.Expr]] = [[] for _ in range(layout.words)]
-    for j, held_value in enumerate(values):
-        value = column(held_value.column.name, "source")
+    for j, dictionary in enumerate(values):
+        value = column(dictionary.column.name, "source")
         same = exp.EQ(this=value, expression=column("value", f"d{j}"))
-        query = left_join(query, table(held_value.table_name, alias=f"d{j}"), same)
+        query = left_join(query, table(dictionary.table_name, alias=f"d{j}"), same)
         code: exp.Expr = column("code", f"d{j}")
-        if held_value.null_code is not None:
+        if dictionary.null_code is not None:
             # NULL equals nothing.
             case = "CASE WHEN $value IS NULL THEN $null_code ELSE $code END"
-            code = expression(case, value=value, null_code=number(held_value.null_code), code=code)
+            code = expression(case, value=value, null_code=number(dictionary.null_code), code=code)
         words[layout.word[j]].append(exp.Mul(this=code, expression=number(layout.stride[j])))
     return query.select(*(alias(summed(parts), f"w{word}") for word, parts in enumerate(words)))

@@ -59,16 +59,14 @@ def build_joint(
     session.embedded.stage(table_name, query.from_(collected(session, "counted", counted)))
     session.lend(table_name)
     read = exp.select(*(column(name) for name in (*ranks, "n"))).from_(table(table_name)).order_by(column("code"))
-    source_column = session.embedded.arrays(read)
-    counts, classes = source_column["n"].astype(np.int64), source_column["class"].astype(np.int64)
+    arrays = session.embedded.arrays(read)
+    counts, classes = arrays["n"].astype(np.int64), arrays["class"].astype(np.int64)
     faults = _check_classes(columns[-1], int(classes.max(initial=-1)) + 1, int(counts.sum()), field)
     if faults:
         return None, faults
     # Combinations have no name of their own.
     sensitive_column = SensitiveColumn("", counts, protected=False)
-    return JointDictionary(
-        columns, table_name, sensitive_column, source_column["features"].astype(np.int64), classes
-    ), []
+    return JointDictionary(columns, table_name, sensitive_column, arrays["features"].astype(np.int64), classes), []
 
 
 def _value(found: Column) -> exp.Expr:

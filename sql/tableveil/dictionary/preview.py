@@ -170,20 +170,13 @@ def _values(session: WarehouseSession, wanted: TableReference, name: str) -> tup
     reference, faults = find_table(session, wanted, "table")
     if reference is None:
         return None, faults
-    columns = columns_of(session, reference)
-    source_column = next(
-        (each_column for each_column in columns if isinstance(each_column, Column) and each_column.name == name), None
-    )
+    columns = {one.name if isinstance(one, Column) else one[0]: one for one in columns_of(session, reference)}
+    source_column = columns.get(name)
     if source_column is None:
-        other = next(
-            (each_column for each_column in columns if not isinstance(each_column, Column) and each_column[0] == name),
-            None,
-        )
-        if other is not None:
-            shown = f"{shortened(name)} of type {shown_type(other[1])}"
-            return None, [Fault("column", shown, "a column of a type that can be released")]
-        names = [each_column.name if isinstance(each_column, Column) else each_column[0] for each_column in columns]
-        return None, [missing_column("column", name, NearestNames(names))]
+        return None, [missing_column("column", name, NearestNames([*columns]))]
+    if not isinstance(source_column, Column):
+        shown = f"{shortened(name)} of type {shown_type(source_column[1])}"
+        return None, [Fault("column", shown, "a column of a type that can be released")]
     source = table(reference.table, reference.schema, reference.catalog)
     counted = "SELECT $value AS value, count(*) AS row_count FROM $source GROUP BY $value"
     query = (
@@ -193,12 +186,12 @@ def _values(session: WarehouseSession, wanted: TableReference, name: str) -> tup
     values = collected(session, "counted", sql(counted, value=column(name), source=source))
     rows = session.embedded.rows(sql(query, value=readable(source_column), counted=values))
     null_rows = sum(count for _, text, count in rows if text is None)
-    each_column = [row for row in rows if row[1] is not None]
+    present = [row for row in rows if row[1] is not None]
     return _Values(
         column=source_column,
-        read=[value for value, _, _ in each_column],
-        texts=[text for _, text, _ in each_column],
-        rows=np.fromiter((count for _, _, count in each_column), np.int64, len(each_column)),
+        read=[value for value, _, _ in present],
+        texts=[text for _, text, _ in present],
+        rows=np.fromiter((count for _, _, count in present), np.int64, len(present)),
         null_rows=null_rows,
     ), []
 

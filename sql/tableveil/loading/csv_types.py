@@ -89,7 +89,7 @@ def found_types(session: Session, rows: exp.Expr, names: Sequence[str], how: Csv
     for position, kind, *figures in session.rows(counted):
         kinds[position][kind] = _Found(*figures)
     _check_text(names, kinds)
-    return {name: _found_type(each_kind) for name, each_kind in zip(names, kinds, strict=True)}
+    return {name: _found_type(of_column) for name, of_column in zip(names, kinds, strict=True)}
 
 
 def check_digits(session: Session, rows: exp.Expr, scales: Mapping[str, int], how: CsvFormat) -> None:
@@ -173,7 +173,7 @@ def _kind(how: CsvFormat) -> exp.Expr:
 
 
 def _found_type(kinds: Mapping[str, _Found]) -> FoundType:
-    total = sum(each_kind.count for each_kind in kinds.values())
+    total = sum(one.count for one in kinds.values())
     if not total or "code" in kinds:
         return FoundType("VARCHAR", total, 0)
     fitting = {type_: sum(kinds[kind].count for kind in of if kind in kinds) for type_, of in _TYPES}
@@ -186,9 +186,9 @@ def _found_type(kinds: Mapping[str, _Found]) -> FoundType:
 
 def _number_type(numbers: Sequence[_Found], kinds: Mapping[str, _Found]) -> str:
     """A type that holds the numbers exactly."""
-    scale = max(read_number.fraction for read_number in numbers)
-    precision = max(read_number.whole for read_number in numbers) + scale
+    scale = max(one.fraction for one in numbers)
+    precision = max(one.whole for one in numbers) + scale
     if "exponent" not in kinds and precision <= 38:
         # With room for numbers to come, as BIGINT has for whole numbers.
         return f"DECIMAL({18 if precision <= 18 else 38},{scale})"
-    return "DOUBLE" if all(read_number.exact for read_number in numbers) else "VARCHAR"
+    return "DOUBLE" if all(one.exact for one in numbers) else "VARCHAR"

@@ -108,15 +108,9 @@ def _listed(values: Sequence[exp.Expr]) -> exp.Expr:
     return exp.Anonymous(this="try_element_at", expressions=[entries, exp.cast(position, "INT")])
 
 
-def _replaced(values: Sequence[exp.Expr]) -> exp.Expr:
-    value, old, new = values
-    return exp.Replace(this=value, expression=old, replacement=new)
-
-
 _FUNCTIONS: Mapping[str, Callable[[Sequence[exp.Expr]], exp.Expr]] = {
     "hash": _hash,
     "isfinite": _finite,
     "list_extract": _listed,
-    "replace": _replaced,
 }
-"""The functions of `tableveil.backend.functions` that Spark computes; the embedded database computes the others."""
+"""Functions that sqlglot has no class for, as Spark computes them; the embedded database computes the others."""
