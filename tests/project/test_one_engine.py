@@ -13,7 +13,7 @@ SPARK = ROOT / "sql/tableveil/spark/dialect.py"
 @pytest.mark.parametrize(
     ("known", "only"),
     [
-        (r"\bAnonymous(AggFunc)?\b|\bexp\.func\(", [BACKEND / "functions.py", SPARK]),
+        (r"\bAnonymous(AggFunc)?\b|\bexp\.func\(", [BACKEND / "expressions.py", SPARK]),
         (r"\bduckdb_\w+\(\)|\bpragma_\w+\(|\b(information_schema|pg_catalog)\b", [BACKEND / "catalog.py"]),
     ],
 )

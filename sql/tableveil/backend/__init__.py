@@ -53,9 +53,15 @@ from tableveil.backend.expressions import (
     identifier,
     in_one_spelling,
     in_order,
+    is_finite,
+    joined_by,
+    json_members,
     left_join,
+    listed,
+    month_start,
     number,
     parameter,
+    row_hash,
     row_number,
     sql,
     table,
@@ -64,16 +70,6 @@ from tableveil.backend.expressions import (
     united,
 )
 from tableveil.backend.file_names import file_name
-from tableveil.backend.functions import (
-    in_parts,
-    is_finite,
-    joined_by,
-    json_members,
-    listed,
-    month_start,
-    row_hash,
-    rows_of_query,
-)
 from tableveil.backend.render import render
 from tableveil.backend.session import Ledger, Session, committed_with
 from tableveil.backend.traits import Traits
@@ -124,7 +120,6 @@ __all__ = [
     "identifier",
     "in_one_spelling",
     "in_order",
-    "in_parts",
     "is_finite",
     "joined_by",
     "json_members",
@@ -138,7 +133,6 @@ __all__ = [
     "render",
     "row_hash",
     "row_number",
-    "rows_of_query",
     "scoped",
     "see_from_now_on",
     "seeing",

@@ -116,6 +116,44 @@ def drop(kind: str, target: exp.Table, if_exists: bool = False) -> exp.Drop:
     return exp.Drop(tables=[target], kind=kind, exists=if_exists)
 
 
+def row_hash(*values: exp.Expr) -> exp.Expr:
+    """A number of 64 bits, computed from all values together; NULL counts as a value."""
+    return _call("hash", *values)
+
+
+def is_finite(value: exp.Expr) -> exp.Expr:
+    """Whether a number or a time is neither infinite nor NaN; NULL for NULL."""
+    return _call("isfinite", value)
+
+
+def month_start(value: exp.Expr) -> exp.Expr:
+    """The first day of a date's month."""
+    return _call("date_trunc", text("month"), value)
+
+
+def listed(entries: exp.Expr, position: exp.Expr) -> exp.Expr:
+    """The entry of a list at a position, from 1 on; NULL if there is none."""
+    return _call("list_extract", entries, position)
+
+
+def joined_by(separator: str, values: Iterable[exp.Expr]) -> exp.Expr:
+    """The texts one after another, with a separator between them; NULLs are left out."""
+    return _call("concat_ws", text(separator), *values)
+
+
+def json_members(value: exp.Expr) -> exp.Expr:
+    """The list of the members of a JSON array, as texts; of the text itself if it is no array, and none of null."""
+    has_type = exp.EQ(this=_call("json_type", value.copy()), expression=text("ARRAY"))
+    is_array = exp.and_(_call("json_valid", value), has_type)
+    members = _call("json_extract_string", value.copy(), text("$[*]"))
+    itself = exp.func("NULLIF", value.copy(), text("null"))
+    return exp.Case(ifs=[exp.If(this=is_array, true=members)], default=exp.Array(expressions=[itself]))
+
+
+def _call(function: str, *arguments: exp.Expr) -> exp.Expr:
+    return exp.Anonymous(this=function, expressions=list(arguments))
+
+
 Part = exp.Expr | Sequence[exp.Expr]
 """A tree, or several in place of a list of columns, conditions or the like."""
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, cast, column, expression, in_parts, json_members, sql, table, text
+from tableveil.backend import Session, cast, column, expression, json_members, sql, table, text
 from tableveil.classes import ListedElements
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy import ValueKind
@@ -35,13 +35,14 @@ def in_each_cell(
     Nothing between two delimiters, and null in an array, is no element.
     """
     value = cast(column(cell), "VARCHAR")
+    split = expression("string_split($value, $delimiter)", value=value, delimiter=text(elements.delimiter))
     part = "trim(part, $around)" if elements.delimiter else "part"
     return sql(
         "SELECT * FROM (SELECT DISTINCT $columns, $element AS element FROM "
         "(SELECT $columns, unnest($parts) AS part FROM $rows) AS cells_) AS spelled WHERE element <> ''",
         columns=[column(name) for name in names],
         element=spelling(expression(part, around=text(AROUND_ELEMENTS)), source_column),
-        parts=in_parts(value, elements.delimiter) if elements.delimiter else json_members(value),
+        parts=split if elements.delimiter else json_members(value),
         rows=rows,
     ).subquery("each")
 

@@ -7,7 +7,7 @@ from contextvars import ContextVar
 
 from sqlglot import exp
 
-from tableveil.backend import Session, drop, rows_of_query, table
+from tableveil.backend import Session, drop, table
 from tableveil.errors import ConflictError, Fault, InternalError, InvalidError, shortened
 from tableveil.policy import TableReference
 from tableveil.source.model import SNAPSHOT, Column, Source, SourceQuery
@@ -20,6 +20,9 @@ from tableveil.source.tables import columns_of
 
 NAMED: ContextVar[set[str]] = ContextVar("named")
 """Takes the names of all tables that queries read or ask for, there or not: for the audit of a call."""
+
+_ROWS = "SELECT * FROM query(?)"
+"""The rows of a query, whose text is bound, so that no log has it."""
 
 _COLUMNS = TableReference("temp", "main", "source_query_columns")
 
@@ -74,8 +77,7 @@ def _check_names(columns: list[tuple[str, str]]) -> list[Fault]:
 
 def query_columns(session: Session, query: SourceQuery) -> list[Column | tuple[str, str]]:
     """The columns of the result; those of a type that cannot be released as (name, type)."""
-    with_no_rows = exp.select("*").from_(rows_of_query()).limit(0)
-    session.stage(_COLUMNS.table, with_no_rows, [query.text])
+    session.stage(_COLUMNS.table, f"{_ROWS} LIMIT 0", [query.text])
     columns = columns_of(session, _COLUMNS)
     session.execute(drop("TABLE", _table(_COLUMNS)))
     return columns
@@ -93,8 +95,7 @@ def take_snapshot(session: Session, source: Source) -> None:
     assert source.query is not None, "a table needs no snapshot"
     session.execute(drop("TABLE", _table(SNAPSHOT), if_exists=True))
     try:
-        query = exp.select("*").from_(rows_of_query())
-        session.stage(SNAPSHOT.table, query, [source.query.text])
+        session.stage(SNAPSHOT.table, _ROWS, [source.query.text])
     except InternalError as error:
         if error.code != "DATABASE_ERROR":
             raise
