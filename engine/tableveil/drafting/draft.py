@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tableveil.drafting.facts import ColumnFacts
 from tableveil.drafting.hierarchies import HierarchyProposal, propose_hierarchy
 from tableveil.drafting.lists import SeenLists
-from tableveil.drafting.meanings import Meaning, words_of
+from tableveil.drafting.meanings import Meaning, meaning_of, words_of
 from tableveil.drafting.roles import FEWEST_ROWS, guess_role, numbers_groups, tells_all_apart
 from tableveil.drafting.telling import telling_level
 from tableveil.errors import shortened
@@ -166,15 +166,15 @@ def unit_columns(drafts: Sequence[ColumnDraft]) -> list[ColumnDraft]:
     """The columns by which people seem to belong together in households: k may have to hold of these as well."""
     person = person_column(drafts)
     identifying = [draft for draft in drafts if draft.role is Role.IDENTIFYING and draft is not person]
-    named = [draft for draft in identifying if _is_of_homes(draft)]
+    named = [draft for draft in identifying if is_number_of_homes(draft.facts.name)]
     if person is not None and not person.facts.nulls and not unique(person.facts):
         return [draft for draft in named if 1 < draft.facts.distinct < person.facts.distinct]
     return [draft for draft in named if numbers_groups(draft.facts) and draft.facts.distinct < draft.facts.present]
 
 
-def _is_of_homes(draft: ColumnDraft) -> bool:
-    words = words_of(draft.facts.name)
-    return draft.meaning is Meaning.FAMILY or not _OF_HOMES.isdisjoint(words)
+def is_number_of_homes(name: str) -> bool:
+    """Whether a column is called a number of households, or of the homes that they live in."""
+    return meaning_of(name) is Meaning.FAMILY or not _OF_HOMES.isdisjoint(words_of(name))
 
 
 _OF_HOMES = frozenset(

@@ -14,7 +14,15 @@ from tableveil.policy import AttributePolicy, NullHandling, Policy, Role
 from tableveil.policy.validate_people import check_repeating
 from tableveil.risk.recurring import FEWEST_VALUES
 from tableveil.source.model import Column, PopulationRows, Source
-from tableveil.source.people import check_links, check_rows_are_people, hidden_numbers, respelled, varying
+from tableveil.source.people import (
+    NEARLY_ALL,
+    check_links,
+    check_rows_are_people,
+    hidden_numbers,
+    households,
+    respelled,
+    varying,
+)
 from tableveil.source.recurring import MOST_ROWS
 from tableveil.source.tables import columns_of, count_changed, shown_type
 
@@ -135,16 +143,17 @@ def check_facts(
 def _other_people(
     session: WarehouseSession, source: Source, policy: Policy, records: int, hidden: Mapping[str, int]
 ) -> tuple[Warned, ...]:
-    """Warnings of hidden columns that seem to number people who have several rows, beside a person of each row.
+    """Warnings of hidden columns that seem to number people who have several rows, or households of people.
 
     The rows are looked at only if a column with about so many different values recurs.
     """
-    if all(different > NEARLY_UNIQUE * records or different < FEWEST_VALUES for different in hidden.values()):
-        return ()
+    of_homes = tuple(households(policy, records, hidden))
+    if not any(FEWEST_VALUES <= different <= NEARLY_ALL * records for different in hidden.values()):
+        return of_homes
     estimated = (
         {} if records <= MOST_ROWS else estimated_values(session, source, [each.name for each in source.columns])
     )
-    return tuple(check_rows_are_people(session, source, policy, records, estimated)[1])
+    return (*of_homes, *check_rows_are_people(session, source, policy, records, estimated)[1])
 
 
 def _identifying(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from sqlglot import exp
 
 from tableveil.backend import WarehouseSession, alias, column, expression, number, row_hash, sql
-from tableveil.drafting import agreement, is_number_of_people
+from tableveil.drafting import agreement, is_number_of_homes, is_number_of_people
 from tableveil.errors import Fault, Warned, must_decide, note, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import AttributePolicy, Policy, Role
@@ -20,6 +20,9 @@ LINKED = 0.05
 
 NEARLY_CONSTANT = 0.1
 """A column that varies for at most this share of the people who have several rows should vary for none."""
+
+NEARLY_ALL = 0.9
+"""A column that differs in this share of the rows puts hardly any of them together."""
 
 _NO_NUMBERS = (ValueKind.BOOLEAN, ValueKind.DATE, ValueKind.TIMESTAMP, ValueKind.TIME, ValueKind.FLOAT)
 
@@ -81,6 +84,20 @@ def hidden_numbers(source: Source, policy: Policy) -> list[str]:
     named = {policy.person_column, policy.record_column, *policy.also_count}
     hidden = [a.column for a in policy.attributes if a.role is Role.IDENTIFYING and a.column not in named]
     return [name for name in hidden if source.column(name).kind not in _NO_NUMBERS]
+
+
+def households(policy: Policy, records: int, hidden: Mapping[str, int]) -> Iterator[Warned]:
+    """Warnings of hidden columns, of about so many values, whose names say that they number households of people."""
+    countable = policy.k is not None and policy.release.left_behind is None and policy.method.units
+    for name, different in hidden.items() if countable else ():
+        if is_number_of_homes(name) and 1 < different < NEARLY_ALL * records:
+            yield Warned(
+                f"All people of a class may be of one household: k does not count the about {different:,} values of "
+                f"{shortened(name)} in {records:,} rows. With also_count: [{name}] every class has records of k of "
+                "them.",
+                count_of=different,
+                field=name,
+            )
 
 
 def check_links(

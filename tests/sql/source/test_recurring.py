@@ -105,6 +105,19 @@ def test_a_number_of_rows_is_no_person_beside_one_that_recurs(session: Session, 
     assert facts(session, replace(policy, also_count=(COLUMN,))).warnings == ()
 
 
+def test_households_that_do_not_count_are_told_of(session: Session) -> None:
+    session.execute(
+        "CREATE OR REPLACE TABLE t AS SELECT i AS member, i // 3 AS household, i % 4 AS ort FROM range(60) r(i)"
+    )
+    ort = AttributePolicy("ort", Role.QUASI_IDENTIFIER, SuppressionOnly())
+    hidden = AttributePolicy("household", Role.IDENTIFYING)
+    policy = replace(POLICY, attributes=(ort, hidden), person_column="member")
+    (told,) = facts(session, policy).warnings
+    assert (told.field, told.rank) == ("household", Rank.SHOULD_BE_LOOKED_AT)
+    assert re.search(r"k does not count the about (1[5-9]|2[0-5]) values of 'household' in 60 rows", told)
+    assert facts(session, replace(policy, also_count=("household",))).warnings == ()
+
+
 def test_people_with_one_row_each(session: Session) -> None:
     make(session, 2000, person="row")
     assert facts(session) == SourceFacts(2000, ())
