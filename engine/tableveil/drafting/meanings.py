@@ -78,27 +78,28 @@ _WORDS: dict[Meaning, str] = {
         city town village county state province region district municipality country location place neighborhood
         neighbourhood latitude longitude lat lon lng geo census-tract tract fips residence suburb canton
         stadt ort wohnort gemeinde kreis landkreis bezirk bundesland land ville commune departement pays canton
-        ciudad municipio provincia pais estado comuna citta comune regione cidade plaats gemeente provincie
+        ciudad municipio provincia entidad localidad pais estado comuna citta comune regione cidade plaats gemeente
+        provincie
     """,
     Meaning.FAMILY: """
         marital mar marital-status maritalstatus civil-status relationship household household-size children kids
-        dependents spouse family siblings
+        married hhsize hh-size filing-status dependents spouse family siblings
         familienstand haushalt kinder haushaltsgrosse etat-civil situation-familiale menage enfants
         estado-civil hogar hijos stato-civile figli filhos burgerlijke-staat huishouden
     """,
     Meaning.EDUCATION: """
-        education educational degree school schl schooling grade diploma university
+        education educ educational degree school schl schooling grade diploma university
         bildung schulabschluss abschluss ausbildung etudes niveau-etude educacion estudios escolaridad istruzione
         escolaridade opleiding
     """,
     Meaning.WORK: """
         occupation profession job job-title title employer workclass work-class industry employment department
-        military veteran rank occp indp naics
+        emp-length military veteran rank occp indp naics
         beruf tatigkeit arbeitgeber branche metier emploi ocupacion profesion empleo professione lavoro profissao
         beroep
     """,
     Meaning.HEALTH: """
-        diagnosis diagnoses diagnostic icd icd9 icd10 disease condition disorder symptom allergy medication drug
+        diagnosis diagnoses dx diagnostic icd icd9 icd10 disease condition disorder symptom allergy medication drug
         prescription treatment procedure therapy surgery lab lab-result test-result result blood-pressure bmi
         disability hiv cancer vaccine smoker mental health comorbidity genotype mutation pregnancy
         hba-c hb-a-c hemoglobin haemoglobin glucose cholesterol creatinine
@@ -139,7 +140,7 @@ _WORDS: dict[Meaning, str] = {
         revenue turnover premium capital-gain capital-loss rent pension benefit net-worth credit-score
         einkommen gehalt lohn betrag kosten preis schulden umsatz rente revenu salaire montant cout dette
         ingreso ingresos salario sueldo importe precio coste deuda reddito stipendio importo costo renda
-        inkomen salaris bedrag rendimento revenus annual-inc dti wagp pincp hincp
+        fico agi int-rate interest-rate inkomen salaris bedrag rendimento revenus annual-inc dti wagp pincp hincp
     """,
     Meaning.BELIEF: """
         religion religious denomination party political vote sexual-orientation orientation union union-membership

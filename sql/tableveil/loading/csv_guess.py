@@ -6,7 +6,7 @@ import datetime
 import re
 import shlex
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -28,6 +28,7 @@ from tableveil.loading.csv_no_records import lines_without_records
 from tableveil.loading.csv_types import found_types
 from tableveil.loading.model import CsvFormat
 from tableveil.loading.unpacked import unpacked
+from tableveil.source.doubtful import NO_DAYS
 
 _DELIMITERS = ",;\t|"
 _ROWS_SHOWN = 25
@@ -36,8 +37,7 @@ _LINES_COMPARED = 20
 
 _SIGNS = ("-", "--", "---", ".", "..", "?")
 _WORDS = ("n/a", "#n/a", "<na>", "null", "(null)", "\\n", "nil", "nan", "k.a.", "k. a.", "s/d", "s.d.", "n.d.")
-_NO_DAYS = ("0000-00-00", "00.00.0000", "00/00/0000", "-001-11-30", "-0001-11-30")
-_WORDS_BESIDE_NUMBERS = ("na", "nd", "none", "keine angabe", *_NO_DAYS)
+_WORDS_BESIDE_NUMBERS = ("na", "nd", "none", "keine angabe", *NO_DAYS)
 
 _NOTHING = frozenset(_SIGNS + _WORDS)
 """Spellings of nothing in any column, whatever their case and the spaces around them."""
@@ -75,6 +75,9 @@ _NUMBER_KINDS = {
     "point": _POINT,
     "whole": _WHOLE,
 }
+
+_SIGNED = r"(([$€£¥]|[A-Z]{3}) ?[+-]?[0-9][0-9.,' ]*|[+-]?[0-9][0-9.,' ]* ?([%$€£¥]|[A-Z]{3}))"
+"""A number with the sign of a currency or of a share, which the database reads as text."""
 
 _DATES: dict[str, tuple[str, ...]] = {
     "9.9.Y": ("%d.%m.%Y",),
@@ -240,18 +243,19 @@ def _with_dialect(session: Session, path: Path, how: CsvFormat, kept: Collection
 
 def _without_titles(path: Path, how: CsvFormat) -> CsvFormat:
     """The format with the lines before the names, if there are some whatever the delimiter."""
-    formats = [replace(how, delimiter=delimiter) for delimiter in ([how.delimiter] if how.delimiter else _DELIMITERS)]
+    delimiters = [how.delimiter] if how.delimiter else (_even_delimiters(path) or _DELIMITERS)
+    formats = [replace(how, delimiter=delimiter) for delimiter in delimiters]
     titles = [title_lines(path, form) for form in formats]
     found = [replace(form, skip_lines=lines) for form, lines in zip(formats, titles, strict=True) if lines]
-    return min(found, key=lambda form: form.skip_lines) if found and 0 not in titles and not _is_even(path) else how
+    return min(found, key=lambda form: form.skip_lines) if found and 0 not in titles else how
 
 
-def _is_even(path: Path) -> bool:
-    """Whether the first lines have equally many of a delimiter, as no title has of that of the rows below it."""
+def _even_delimiters(path: Path) -> list[str]:
+    """The delimiters of which the first lines have equally many: a title as well, if a spreadsheet wrote it."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         lines = [line for line in file.read(1 << 16).splitlines()[:_LINES_COMPARED] if line]
-    counts = [{line.count(delimiter) for line in lines} for delimiter in _DELIMITERS]
-    return len(lines) > 1 and any(len(each) == 1 and 0 not in each for each in counts)
+    counts = {delimiter: {line.count(delimiter) for line in lines} for delimiter in _DELIMITERS}
+    return [delimiter for delimiter, each in counts.items() if len(lines) > 1 and len(each) == 1 and 0 not in each]
 
 
 def csv_first_line(path: Path, skipped: int = 0) -> str:
@@ -295,6 +299,7 @@ def _contents(session: Session, path: Path, how: CsvFormat, names: Sequence[str]
     kind = (
         f"CASE WHEN {trimmed} = '' OR lower({trimmed}) IN ({nothing}) THEN 'nothing' "
         f"{numbers} WHEN regexp_full_match({trimmed}, '[0-9]{{4}}-[0-9]{{2}}') THEN 'month' "
+        f"WHEN regexp_full_match({trimmed}, {text(_SIGNED).sql('duckdb')}) THEN 'signed' "
         f"WHEN length(value) > 30 THEN 'text' WHEN {shape} IN ({shapes}) THEN {shape} "
         f"WHEN NOT regexp_matches(value, '[\\p{{L}}\\p{{N}}]') THEN 'sign' ELSE 'text' END"
     )
@@ -343,6 +348,7 @@ def _with_values(
         how = _with_decimals(how, contents, doubts)
     if not how.all_text:
         how = _with_partial_dates(how, contents, doubts)
+        doubts += _signed(how, contents)
     if "thousands" not in kept and not how.all_text:
         how = _with_thousands(how, contents, doubts)
     if "null_texts" not in kept:
@@ -385,6 +391,20 @@ def _with_thousands(how: CsvFormat, contents: Sequence[_Contents], doubts: list[
         else:
             doubts += _factor(one, how)
     return replace(how, thousands=thousands)
+
+
+def _signed(how: CsvFormat, contents: Sequence[_Contents]) -> Iterator[str]:
+    """A sentence on columns that would be numbers without their signs, with the expression that makes them so."""
+    names = [one.name for one in contents if one.mostly(("signed",)) and one.name not in how.types]
+    if names:
+        plain = (
+            f"regexp_replace({column(names[0]).sql('duckdb')}, '[^-0-9{',' if how.decimal_comma else '.'}]', '', 'g')"
+        )
+        plain = f"replace({plain}, ',', '.')" if how.decimal_comma else plain
+        yield (
+            f"A sign such as € or % stands beside the numbers in {_named(names)}: it stays text. A SELECT for propose "
+            f"--query makes numbers of it: CAST({plain} AS DECIMAL(18, 2))."
+        )
 
 
 def _factor(one: _Contents, how: CsvFormat) -> list[str]:
@@ -436,7 +456,7 @@ def _with_nothing(how: CsvFormat, contents: Sequence[_Contents], doubts: list[st
     spellings: dict[str, None] = {"": None}
     for one in contents:
         measured = one.mostly((*_NUMBER_KINDS, *_SHAPES))
-        zero = sum(times for spelling, times in one.nothing.items() if spelling.strip() in _NO_DAYS)
+        zero = sum(times for spelling, times in one.nothing.items() if spelling.strip() in NO_DAYS)
         if zero and measured:
             share = zero / (one.kinds.total() + one.nothing.total())
             doubts.append(

@@ -88,11 +88,17 @@ _OFTEN = 5
 _CENTURY = 100
 _NUMBERS = (ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT)
 _DATES = (ValueKind.DATE, ValueKind.TIMESTAMP)
+NO_DAYS = (
+    *("0000-00-00", "00.00.0000", "00/00/0000", "-001-11-30", "-0001-11-30"),
+    *("9999-99-99", "99.99.9999", "99/99/9999"),
+)
+"""Days of no calendar, which stand for nothing."""
+
 _UNKNOWN = (
     *("unknown", "unbekannt", "inconnu", "desconocido", "sconosciuto", "desconhecido", "onbekend"),
     *("n/a", "na", "n.a.", "k.a.", "k. a.", "o.a.", "keine angabe", "not known", "not available", "missing"),
     *("null", "nil", "nan", "-", "--", "?", "??", "???", ".", "xx", "xxx", "tbd", "#n/a"),
-    *("0000-00-00", "00.00.0000", "00/00/0000", "-001-11-30", "-0001-11-30"),
+    *NO_DAYS,
 )
 _LARGE = tuple(10**digits - less for digits in range(2, 10) for less in (1, 2, 3))
 _REPEATED = tuple(int(digit * digits) for digit in "78" for digits in range(2, 7))

@@ -18,10 +18,10 @@ from tableveil.drafting import Meaning, meaning_of
         (Meaning.SEX, "sex Gender geschlecht sexe genero"),
         (Meaning.BIRTH, "dob date_of_birth birthDate Geburtsdatum fechaDeNacimiento annee_de_naissance"),
         (Meaning.POSTAL_CODE, "zip zipcode ZIP_CODE zip5 PLZ codePostal codigo_postal"),
-        (Meaning.PLACE, "county county_name State ville Wohnort latitude"),
+        (Meaning.PLACE, "county county_name State ville Wohnort latitude ENTIDAD_RES localidad"),
         (Meaning.ORIGIN, "race ethnicity native-country nationalité Nationalität"),
         (Meaning.DATE, "admission_date date_of_death Datum"),
-        (Meaning.FAMILY, "marital-status Familienstand estadoCivil"),
+        (Meaning.FAMILY, "marital-status Familienstand estadoCivil married hhsize filing_status"),
         (Meaning.HEALTH, "diagnosis ICD10 icd10_code Medikament Hauptdiagnose"),
         (Meaning.HEALTH, "HbA1c hba1c HbA1c_Wert Blutzucker glycémie colesterol"),
         (Meaning.DURATION, "Verweildauer Verweildauer_Tage length_of_stay durée_de_séjour DíasDeEstancia duration"),
@@ -52,9 +52,12 @@ def test_a_long_name_is_read_at_its_beginning() -> None:
 @pytest.mark.parametrize(
     ("meaning", "names"),
     [
+        (Meaning.EDUCATION, "educ"),
+        (Meaning.WORK, "emp_length emp_title"),
+        (Meaning.MONEY, "int_rate fico_range agi"),
         (
             Meaning.HEALTH,
-            "DIABETES HIPERTENSION INTUBADO TABAQUISMO Resultado Any.SAE. AEDECOD adverse_event Bluthochdruck "
+            "dx DIABETES HIPERTENSION INTUBADO TABAQUISMO Resultado Any.SAE. AEDECOD adverse_event Bluthochdruck "
             "Testergebnis Nebenwirkungen hypertension_artérielle asthme effet_indésirable grossesse neumonía obesidad "
             "hipertensão gestante evento_adverso ipertensione polmonite esito_tampone suikerziekte zwanger uitslag",
         ),

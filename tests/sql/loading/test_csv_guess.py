@@ -249,3 +249,40 @@ def test_lines_of_totals_are_said(session: Session, file: Path, first: bool) -> 
     assert "Summe" not in doubts
     told = guessed(session, file, "\n".join(["nr;betrag;tage;kasse", *claims, ""]).encode()).doubts
     assert "totals" not in " ".join(told)
+
+
+@pytest.mark.parametrize(
+    ("values", "comma", "numbers"),
+    [
+        (["$1,234.50", "$12.00", "-$3.25"], False, [1234.5, 12.0, -3.25]),
+        (["1.234,50 €", "12,00 €", "-3,25 €"], True, [1234.5, 12.0, -3.25]),
+        (["12.5%", "7 %", "100%"], False, [12.5, 7.0, 100.0]),
+        (["EUR 12", "EUR 7", "EUR 8"], False, [12.0, 7.0, 8.0]),
+    ],
+)
+def test_signs_beside_numbers_are_said_with_what_makes_numbers(
+    session: Session, file: Path, values: list[str], comma: bool, numbers: list[float]
+) -> None:
+    lines = ["name;paid;other", *(f'x;"{value}";{"1,5" if comma else "1.5"}' for value in values), ""]
+    doubts = guessed(session, file, "\n".join(lines).encode()).doubts
+    (told,) = [doubt for doubt in doubts if "'paid'" in doubt and "€ or %" in doubt]
+    made = told.partition("makes numbers of it: ")[2].removesuffix(".")
+    rows = ", ".join(f"('{value}')" for value in values)
+    assert [float(one) for (one,) in session.rows(f"SELECT {made} FROM (VALUES {rows}) AS t(paid)")] == numbers
+
+
+def test_a_day_of_nines_is_none(session: Session, file: Path) -> None:
+    lines = ["id;died", *(f"a{i};{'9999-99-99' if i % 3 else '2020-05-12'}" for i in range(30)), ""]
+    how = guessed(session, file, "\n".join(lines).encode()).format
+    assert loaded(session, file, how)[0] == ["VARCHAR", "DATE"]
+
+
+def test_titles_of_a_spreadsheet_are_left_out(session: Session, file: Path) -> None:
+    lines = ["Survey of 2024;;;;", "as of May;;;;", ";;;;", "nr;born;job;party;votes"]
+    lines += [f"{i};{1950 + i};job {i % 3};party {i % 4};{i * 7}" for i in range(40)]
+    guess = guessed(session, file, "\r\n".join([*lines, ""]).encode())
+    assert (guess.format.skip_lines, guess.columns) == (3, ("nr", "born", "job", "party", "votes"))
+    lines = [",,Vitals,,Labs,,", "id,birth,height,weight,hb,glucose,"]
+    lines += [f"{i},{1950 + i},{150 + i},{50 + i},9.{i % 10},80," for i in range(40)]
+    guess = guessed(session, file, "\n".join([*lines, ""]).encode())
+    assert (guess.format.skip_lines, guess.columns) == (1, ("id", "birth", "height", "weight", "hb", "glucose"))

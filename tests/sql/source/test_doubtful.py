@@ -121,6 +121,7 @@ def test_days_that_stand_for_nothing(session: Session) -> None:
         ("CASE WHEN i % 10 = 7 THEN 99 ELSE 18 + i % 47 END", 100),
         ("CASE WHEN i % 100 = 7 THEN '997' ELSE lpad((1 + i % 300)::VARCHAR, 3, '0') END", 10),
         ("CASE WHEN i % 3 = 0 THEN '-001-11-30' ELSE '2020-05-' || (10 + i % 15) END", 334),
+        ("CASE WHEN i % 3 = 0 THEN '9999-99-99' ELSE '2020-05-' || (10 + i % 15) END", 334),
         ("CASE WHEN i % 3 = 0 THEN 'NA' ELSE 'word ' || i % 20 END", 334),
         ("['NA', 'DE', 'FR', 'US', 'IT', 'ES', 'PT'][1 + i % 7]", 0),
         ("i % 99 + 1", 0),
