@@ -83,7 +83,9 @@ def hidden_numbers(source: Source, policy: Policy) -> list[str]:
     """The columns that are not released and could number people, beside the person column; households count already."""
     named = {policy.person_column, policy.record_column, *policy.also_count}
     hidden = [a.column for a in policy.attributes if a.role is Role.IDENTIFYING and a.column not in named]
-    return [name for name in hidden if source.column(name).kind not in _NO_NUMBERS]
+    # A column whose type cannot be read, such as a list, has no kind.
+    kinds = {each.name: each.kind for each in source.columns}
+    return [name for name in hidden if name in kinds and kinds[name] not in _NO_NUMBERS]
 
 
 def households(policy: Policy, records: int, hidden: Mapping[str, int]) -> Iterator[Warned]:
