@@ -13,7 +13,7 @@ from tests.recorded.digests import FILE, digests, written
 from tests.recorded.made import READERS, made
 from tests.recorded.shown import shown, told
 
-MOST = {"ReleaseService/GetRelease": 13, "ReportService/GetReport": 41}
+MOST = {"ReleaseService/GetRelease": 8, "ReportService/GetReport": 30}
 """The statements that a server needs for the owner's answer, without those of transactions and of the audit."""
 
 

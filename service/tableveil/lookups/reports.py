@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from tableveil.backend import Database, Ledger, Session, column, number, table, text
+from tableveil.backend import Database, Ledger, Session, column, render, table
 from tableveil.control import Control, Stopped
 from tableveil.errors import CancelledError, InvalidError, NotFoundError
 from tableveil.lifecycle import JointFigures, joint_figures, place_of
@@ -21,7 +22,7 @@ from tableveil.state.persons import judged_together
 from tableveil.state.publications import PUBLICATIONS, Publication
 from tableveil.state.release_objects import ObjectKind
 from tableveil.state.releases import (
-    STANDING,
+    STATES,
     Release,
     ReleaseState,
     StandingRelease,
@@ -127,7 +128,6 @@ def _with_evidence(session: Session, release: Release, beside_ledger: BesideLedg
     utility = UTILITY_REPORTS.seen_where(ledger, "release = ?", [release.number], newest)
     classifications = CLASSIFICATIONS.seen_where(ledger, "release = ?", [release.number], newest)
     earlier = earlier_of_target(ledger, release)
-    known = bool(persons.known_of(ledger, [release.number]))
     beside_ledger = replace(
         beside_ledger,
         measured=_is_seen(ledger, release, results),
@@ -135,7 +135,7 @@ def _with_evidence(session: Session, release: Release, beside_ledger: BesideLedg
         classification=next(iter(classifications), None),
         earlier=None if earlier is None or earlier.audience is Audience.PUBLIC else earlier,
         joint=_joint(session, release) if _is_seen(ledger, release, waiting) else None,
-        people=persons.count_people(ledger, release.number) if known else None,
+        people=persons.count_people(ledger, release.number),
         others=tuple(_others(ledger, release)),
         maker=jobs.owner_of(ledger, release.job),
     )
@@ -184,7 +184,7 @@ def _others(ledger: Ledger, release: Release) -> Iterator[OtherRelease]:
         newest += sorted(seen_among(ledger, newest_first[begin : begin + _AT_ONCE]), reverse=True)
         if len(newest) >= MOST_OTHERS:
             break
-    standing = STANDING.found(ledger, newest[:MOST_OTHERS])
+    standing = STATES.found(ledger, newest[:MOST_OTHERS])
     published = PUBLICATIONS.of(ledger, standing)
     for other in sorted(standing, reverse=True):
         yield OtherRelease(standing[other], tuple(published[other]), other in digests)
@@ -204,19 +204,25 @@ def _columns(session: Session, release: Release) -> Iterator[ToldColumn]:
     for rows, *of_events in zip(*(names[kind] for kind in kinds), strict=False):
         explained.append((f"{rows.removeprefix(f'{release.target_name}_')}.", *of_events))
     for before, columns, labels in explained:
-        of_labels = _object(session, release, labels)
         query = exp.select(*map(column, ("column_name", "type", "role"))).from_(_object(session, release, columns))
         query = query.where(column("describes").is_(exp.null())).order_by("position")
+        examples = _labels(session, _object(session, release, labels))
         for name, type_, role in session.rows(query):
             if role in ("QUASI_IDENTIFIER", "SENSITIVE", "INSENSITIVE"):
-                yield ToldColumn(f"{before}{name}", type_, role, tuple(_labels(session, of_labels, name)))
+                yield ToldColumn(f"{before}{name}", type_, role, tuple(examples[name]))
 
 
-def _labels(session: Session, labels: exp.Table, name: str) -> Iterator[str]:
-    of = exp.EQ(this=column("column_name"), expression=text(name))
-    query = exp.select(column("label")).from_(labels.copy()).where(of, column("label").is_(exp.null()).not_())
-    for (label,) in session.rows(query.order_by("records DESC, rank").limit(number(MOST_EXAMPLES))):
-        yield label
+def _labels(session: Session, labels: exp.Table) -> defaultdict[str, list[str]]:
+    """The labels of each column that most records have."""
+    query = (
+        "SELECT column_name, label, "
+        "row_number() OVER (PARTITION BY column_name ORDER BY records DESC, rank NULLS FIRST) AS place "
+        f"FROM {render(labels)} WHERE label IS NOT NULL QUALIFY place <= {MOST_EXAMPLES} ORDER BY place"
+    )
+    examples: defaultdict[str, list[str]] = defaultdict(list)
+    for name, label, _ in session.rows(query):
+        examples[name].append(label)
+    return examples
 
 
 def _object(session: Session, release: Release, name: str) -> exp.Table:

@@ -50,7 +50,7 @@ class Table(Generic[Row]):
 
         With a `position` the rows of a key are counted from 0. `names` has the columns that are not called as their
         fields, by path (`proof.seconds`), and None for fields that are no columns. `parts` has the tables of the fields
-        that are tuples of dataclasses, by path. Their key is the number of the row here, or its key and position.
+        that are tuples of dataclasses, by path. Their key is the number of the row here, and they have no parts.
         The tables `beside` have such keys too, but are written and read by others. The column `document` has the fields
         of this name, by path, each by its last name.
         """
@@ -82,24 +82,14 @@ class Table(Generic[Row]):
             [value for key, row in keyed for value in (*key, *self._fields.values(row), *self._documents(row))],
         )
         for path, part in self._parts.items():
-            part.insert_all(ledger, {key or (_at(row, "number"),): _at(row, path) or () for key, row in keyed})
+            part.insert_all(ledger, {(_at(row, "number"),): _at(row, path) or () for _, row in keyed})
 
-    def of(self, ledger: Ledger, numbers: Collection[int], only: str = "") -> defaultdict[Any, list[Row]]:
-        """The rows that belong to those numbers, in their order, by key: a tuple if it has several columns.
+    def of(self, ledger: Ledger, numbers: Collection[int], only: str = "") -> defaultdict[int, list[Row]]:
+        """The rows that belong to those numbers, in their order, by number.
 
         `only` may leave out rows, by QUALIFY.
         """
-        by_key: defaultdict[Any, list[Row]] = defaultdict(list)
-        if not numbers:
-            return by_key
-        # DuckDB takes longer to plan an order of a few rows than Python to sort them.
-        rows = self._read(
-            ledger, *_among(self._key[0], numbers), only, self._position[0] if self._position else "rowid"
-        )
-        for _, key, row in sorted(rows, key=itemgetter(0)):
-            own = key[: len(self._key)]
-            by_key[own if len(own) > 1 else own[0]].append(row)
-        return by_key
+        return of_each(ledger, numbers, [self], only)[0]
 
     def where(self, ledger: Ledger, condition: str, parameters: Sequence[object], order: str = "") -> list[Row]:
         """The rows with a condition."""
@@ -122,7 +112,28 @@ class Table(Generic[Row]):
         self, ledger: Ledger, condition: str, parameters: Sequence[object], order: str = ""
     ) -> list[tuple[tuple[Any, ...], Row]]:
         """The rows with a condition, each with its key and position, or its number."""
-        return [(key, row) for _, key, row in self._read(ledger, condition, parameters, order, "0")]
+        own = (*self._key, *self._position) or ("number",)
+        columns = ", ".join((*own, *self._columns))
+        read_rows = ledger.rows(f"SELECT {columns} FROM tableveil.{self.name} WHERE {condition} {order}", parameters)
+        of_parts = of_each(ledger, {values[0] for values in read_rows}, list(self._parts.values()))
+
+        def read(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], Row]:
+            given = {path: tuple(rows[values[0]]) for path, rows in zip(self._parts, of_parts, strict=True)}
+            if self._document:
+                parts = json.loads(values[-1])
+                given |= {path: codec.typed(kind, parts[name]) for path, (name, kind) in self._document.items()}
+            return values[: len(own)], self._fields.read(iter(values[len(own) :]), given)
+
+        return [read(values) for values in read_rows]
+
+    def read_part(self, values: Iterable[Any]) -> Row:
+        """The row with these values of `part_columns`."""
+        return cast(Row, self._fields.read(iter(values), {}))
+
+    @property
+    def part_columns(self) -> tuple[str, tuple[str, ...], str]:
+        """The column of the number to which rows belong, those of their own, and that of their place among others."""
+        return self._key[0], self._columns, self._position[0] if self._position else "rowid"
 
     @property
     def _columns(self) -> tuple[str, ...]:
@@ -132,27 +143,28 @@ class Table(Generic[Row]):
         if self._document:
             yield codec.written({name: _at(row, path) for path, (name, _) in self._document.items()})
 
-    def _read(
-        self, ledger: Ledger, condition: str, parameters: Sequence[object], order: str, place: str
-    ) -> list[tuple[Any, tuple[Any, ...], Row]]:
-        """The rows with a condition: the value of a column that says the place of each, its key, and itself."""
-        own = (*self._key, *self._position) or ("number",)
-        columns = ", ".join((place, *own, *self._columns))
-        read_rows = ledger.rows(f"SELECT {columns} FROM tableveil.{self.name} WHERE {condition} {order}", parameters)
-        if not read_rows:
-            return []
-        numbers = {values[1] for values in read_rows}
-        of_parts = {path: part.of(ledger, numbers) for path, part in self._parts.items()}
 
-        def read(values: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...], Row]:
-            key = values[1 : len(own) + 1]
-            given = {path: tuple(rows[key if len(key) > 1 else key[0]]) for path, rows in of_parts.items()}
-            if self._document:
-                parts = json.loads(values[-1])
-                given |= {path: codec.typed(kind, parts[name]) for path, (name, kind) in self._document.items()}
-            return values[0], key, self._fields.read(iter(values[len(own) + 1 :]), given)
-
-        return [read(values) for values in read_rows]
+def of_each(
+    ledger: Ledger, numbers: Collection[int], tables: Sequence[Table[Any]], only: str = ""
+) -> list[defaultdict[int, list[Any]]]:
+    """The rows of several tables that belong to those numbers, as `Table.of` has them: statements take milliseconds."""
+    found: list[defaultdict[int, list[Any]]] = [defaultdict(list) for _ in tables]
+    if not (numbers and tables):
+        return found
+    selected, parameters, places = list[str](), list[object](), {"of_table": 0, "of_number": 1, "of_place": 2}
+    for part, each in enumerate(tables):
+        key, columns, place = each.part_columns
+        condition, values = _among(key, numbers)
+        wanted = ", ".join((f"{part} AS of_table, {key} AS of_number, {place} AS of_place", *columns))
+        selected.append(f"SELECT {wanted} FROM tableveil.{each.name} WHERE {condition} {only}")
+        parameters += values
+        for column in columns:
+            places.setdefault(column, len(places))
+    of_table = [[places[column] for column in each.part_columns[1]] for each in tables]
+    # DuckDB takes longer to plan an order of a few rows than Python to sort them.
+    for row in sorted(ledger.rows(" UNION ALL BY NAME ".join(selected), parameters), key=itemgetter(2)):
+        found[row[0]][row[1]].append(tables[row[0]].read_part(row[place] for place in of_table[row[0]]))
+    return found
 
 
 class NumberedTable(Table[Row]):

@@ -152,17 +152,18 @@ def people_of(ledger: Ledger, releases: Sequence[int]) -> tuple[int, int]:
     return everybody, left_behind
 
 
-def count_people(ledger: Ledger, release: int) -> int:
-    """How many people a release's source has, erased ones and those without a row among them.
+def count_people(ledger: Ledger, release: int) -> int | None:
+    """How many people a release's source has, erased ones and those without a row among them; None without digests.
 
     `people_of` cannot tell: no class is kept of a person with several rows.
     """
     query = (
-        "SELECT count(DISTINCT coalesce(person, digest)) FROM ("
-        "SELECT digest, person FROM tableveil.release_persons WHERE release = ? "
-        "UNION ALL SELECT member, person FROM tableveil.release_erased_persons WHERE release = ?)"
+        "SELECT count(DISTINCT coalesce(person, digest)), count(*) FILTER (known) FROM ("
+        "SELECT digest, person, true AS known FROM tableveil.release_persons WHERE release = ? "
+        "UNION ALL SELECT member, person, false FROM tableveil.release_erased_persons WHERE release = ?)"
     )
-    return int(ledger.rows(query, [release, release])[0][0])
+    ((people, known),) = ledger.rows(query, [release, release])
+    return people if known else None
 
 
 def presence(ledger: Ledger, releases: Sequence[int]) -> dict[str, NDArray[Any]]:

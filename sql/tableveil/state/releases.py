@@ -17,7 +17,7 @@ from tableveil.risk import ClassSizes, ProsecutorRisk
 from tableveil.state import codec, joint_texts, matches, release_risks
 from tableveil.state.decisions import DECISIONS, Decision
 from tableveil.state.joint_texts import WHOLE, JointText
-from tableveil.state.mapper import SOURCE_COLUMNS, NumberedTable, Table
+from tableveil.state.mapper import SOURCE_COLUMNS, NumberedTable, Table, of_each
 from tableveil.state.matches import Match
 from tableveil.state.publications import PUBLICATIONS, Publication
 from tableveil.state.release_attributes import AttributeResult
@@ -323,11 +323,12 @@ class _Releases(NumberedTable[Release]):
         if not releases:
             return []
         numbers = [release.number for release in releases]
-        withdrawn, decided = WITHDRAWALS.of(ledger, numbers), DECISIONS.of(ledger, numbers)
+        withdrawn, decided, trials, published = of_each(
+            ledger, numbers, [WITHDRAWALS, DECISIONS, TRIAL_ENTRIES, PUBLICATIONS]
+        )
         # A query of its own: inside the entries' query it would take as long as the rest of that.
         latest = latest_among(ledger, releases)
-        published, matched = PUBLICATIONS.of(ledger, numbers), matches.of(ledger, numbers)
-        trials = TRIAL_ENTRIES.of(ledger, numbers)
+        matched = matches.of(ledger, numbers)
         owned = seen_among(ledger, numbers, evidence(ledger.visibility))
         under_review = seen_among(ledger, set(numbers) - owned, reviewed(ledger.visibility))
 
@@ -438,6 +439,11 @@ STANDING = _Standing[StandingRelease](
     seen=seen_releases,
 )
 """Where the releases in the ledger stand."""
+
+STATES = _Standing[StandingRelease](
+    "releases", StandingRelease, "release_numbers", names={"state": _STATE, "current": None}, seen=seen_releases
+)
+"""Their states alone, without their objects."""
 
 
 def _told(release: Release, hidden: Collection[str]) -> Release:

@@ -7,7 +7,6 @@ from datetime import datetime
 from enum import StrEnum
 
 from tableveil.backend import Ledger
-from tableveil.state.mapper import Table
 
 
 class ReportAudience(StrEnum):
@@ -37,14 +36,13 @@ class MadeReport:
     made_at: datetime
 
 
-REPORTS = Table("reports", MadeReport)
-
-
 def remember(ledger: Ledger, made: MadeReport) -> None:
     """Keeps a report, unless the same document is known; call it in a transaction."""
-    query = "SELECT 1 FROM tableveil.reports WHERE subject = ? AND sha256 = ?"
-    if not ledger.rows(query, [made.subject, made.sha256]):
-        REPORTS.insert(ledger, [made])
+    ledger.execute(
+        "INSERT INTO tableveil.reports (subject, audience, format, sha256, made_by, made_at) "
+        "SELECT $1, $2, $3, $4, $5, $6 WHERE NOT EXISTS (FROM tableveil.reports WHERE subject = $1 AND sha256 = $4)",
+        [made.subject, made.audience.value, made.format.value, made.sha256, made.made_by, made.made_at],
+    )
 
 
 def row_checksum(ledger: Ledger, release: int) -> str:

@@ -72,11 +72,11 @@ def insert(ledger: Ledger, release: int, sketch: Sketch) -> None:
 
 def find(ledger: Ledger, release: int) -> Sketch | None:
     """The sketch of a release, if it has one."""
-    samples = _SAMPLES.of(ledger, [release])
-    if not samples:
+    stored = _SAMPLES.keyed(ledger, "release = ?", [release], "ORDER BY position")
+    if not stored:
         return None
-    # All samples of a release have the key (release, records).
-    (((_, records), stored),) = samples.items()
+    # All samples of a release have its number of records.
+    ((_, records, _), _), *_ = stored
     arrays = ledger.arrays(
         "SELECT position, value, records, cells FROM tableveil.release_sample_values WHERE release = ? "
         "ORDER BY position, value",
@@ -84,7 +84,7 @@ def find(ledger: Ledger, release: int) -> Sketch | None:
     )
     ends = np.searchsorted(arrays["position"], np.arange(len(stored) + 1))
     samples_of = []
-    for sample, begin, end in zip(stored, ends, ends[1:], strict=False):
+    for (_, sample), begin, end in zip(stored, ends, ends[1:], strict=False):
         values, counts = arrays["value"][begin:end].astype(np.uint64), arrays["records"][begin:end].astype(np.int64)
         samples_of.append(replace(sample, values=values, records=counts, cells=_cells(arrays["cells"][begin:end])))
     return Sketch(records, tuple(samples_of))

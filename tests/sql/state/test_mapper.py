@@ -12,7 +12,7 @@ import pytest
 
 from tableveil.backend import Ledger
 from tableveil.policy import TableReference
-from tableveil.state.mapper import NumberedTable, Table
+from tableveil.state.mapper import NumberedTable, Table, of_each
 
 
 class Colour(StrEnum):
@@ -26,14 +26,15 @@ class Inner:
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
-    label: str
+class Branch:
+    length: int
+    part: str
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
-    length: int
-    leaves: tuple[Leaf, ...]
+class Root:
+    label: str
+    planted: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +51,19 @@ class Tree:
     shares: Mapping[str, float]
     inner: Inner | None
     branches: tuple[Branch, ...]
+    roots: tuple[Root, ...]
     optional: tuple[int, ...] | None = None
     unstored: int = 5
 
 
-LEAVES = Table("leaves", Leaf, "tree", "branch", position=True)
-BRANCHES = Table("branches", Branch, "tree", position=True, names={"length": "size"}, parts={"leaves": LEAVES})
+BRANCHES = Table("branches", Branch, "tree", position=True, names={"length": "size"})
+ROOTS = Table("roots", Root, "of_tree")
 TREES = NumberedTable(
     "trees",
     Tree,
     "tree_numbers",
     names={"inner.colour": "inner_colour", "unstored": None},
-    parts={"branches": BRANCHES},
+    parts={"branches": BRANCHES, "roots": ROOTS},
 )
 
 FULL = Tree(
@@ -76,7 +78,8 @@ FULL = Tree(
     pairs=((0.0, 0.5), (1.0, 1.0)),
     shares={"b": 0.1, "a": 0.2},
     inner=Inner(None, Colour.RED),
-    branches=(Branch(3, (Leaf("x"), Leaf("a"))), Branch(2, ())),
+    branches=(Branch(3, "x"), Branch(2, "")),
+    roots=(Root("z", datetime(2026, 3, 4)), Root("y", None)),
     optional=(7,),
 )
 EMPTY = Tree(
@@ -92,6 +95,7 @@ EMPTY = Tree(
     shares={},
     inner=None,
     branches=(),
+    roots=(),
 )
 
 
@@ -103,8 +107,8 @@ def trees(ledger: Ledger) -> Ledger:
             source_catalog VARCHAR, source_schema VARCHAR, source_table VARCHAR, colour VARCHAR NOT NULL,
             amount DECIMAL(22, 9), digits VARCHAR, numbers BIGINT[], pairs DOUBLE[][], shares MAP(VARCHAR, DOUBLE),
             seconds DOUBLE, optional BIGINT[]);
-        CREATE TABLE tableveil.branches (tree BIGINT, position INTEGER, size INTEGER);
-        CREATE TABLE tableveil.leaves (tree BIGINT, branch INTEGER, position INTEGER, label VARCHAR)""")
+        CREATE TABLE tableveil.branches (tree BIGINT, position INTEGER, size INTEGER, part VARCHAR);
+        CREATE TABLE tableveil.roots (of_tree BIGINT, label VARCHAR, planted TIMESTAMP)""")
     TREES.insert(ledger, [FULL, EMPTY])
     return ledger
 
@@ -128,19 +132,20 @@ def test_each_field_has_its_column(trees: Ledger) -> None:
         ("red", "red", None, 't"', "0.100000000", "0.10"),
         ("red", None, None, "", "1000000000000.000000000", f"{Decimal('1e-44'):f}"),
     ]
-    assert trees.rows("FROM tableveil.leaves") == [(1, 0, 0, "x"), (1, 0, 1, "a")]
+    assert trees.rows("FROM tableveil.branches") == [(1, 0, 3, "x"), (1, 1, 2, "")]
 
 
 def test_parts_are_read_by_key(trees: Ledger) -> None:
     assert BRANCHES.of(trees, [1, 2]) == {1: list(FULL.branches)}
-    assert LEAVES.of(trees, [1]) == {(1, 0): [Leaf("x"), Leaf("a")]}
+    assert of_each(trees, [2, 1], [ROOTS, BRANCHES]) == [{1: list(FULL.roots)}, {1: list(FULL.branches)}]
+    assert of_each(trees, [], [ROOTS, BRANCHES]) == [{}, {}]
     last = "QUALIFY row_number() OVER (PARTITION BY tree ORDER BY position DESC) = 1"
-    assert BRANCHES.of(trees, [1], last) == {1: [Branch(2, ())]}
+    assert BRANCHES.of(trees, [1], last) == {1: [Branch(2, "")]}
 
 
 def test_a_row_is_deleted_with_its_parts(trees: Ledger) -> None:
-    assert list(TREES.names()) == ["trees", "branches", "leaves"]
+    assert list(TREES.names()) == ["trees", "branches", "roots"]
     assert TREES.numbers_of(trees, 3) == [1]
     TREES.delete(trees, 1)
     assert TREES.page(trees, None, 9) == [EMPTY]
-    assert trees.rows("FROM tableveil.branches") == trees.rows("FROM tableveil.leaves") == []
+    assert trees.rows("FROM tableveil.branches") == trees.rows("FROM tableveil.roots") == []
