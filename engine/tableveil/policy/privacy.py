@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
+from typing import TypeVar, cast
 
 from tableveil.policy import ranges
 from tableveil.policy.game import BreakEven, Success
@@ -49,9 +50,36 @@ class AbsentValues(StrEnum):
     IGNORE = "IGNORE"
 
 
+PRIVACY_FIELDS: dict[type[PrivacyModel], str] = {}
+"""The field of a member of `privacy_models` for each model."""
+
+THRESHOLDS: dict[type[PrivacyModel], Mapping[str, ranges.Range]] = {}
+"""The thresholds of each model, with their ranges."""
+
+CLASS_LOCAL: list[type[PrivacyModel]] = []
+"""The models that judge a class by its own records. The meaning of all others under overlapping labels is open."""
+
+_Model = TypeVar("_Model")
+
+
+def _entry(
+    field: str, *, class_local: bool = False, **thresholds: ranges.Range
+) -> Callable[[type[_Model]], type[_Model]]:
+    """The entry of a model in the tables above."""
+
+    def entered(model: type[_Model]) -> type[_Model]:
+        kind = cast("type[PrivacyModel]", model)
+        PRIVACY_FIELDS[kind], THRESHOLDS[kind] = field, thresholds
+        CLASS_LOCAL.extend([kind] * class_local)
+        return model
+
+    return entered
+
+
 # --- identity and membership ----------------------------------------------------------------------------------------
 
 
+@_entry("k_anonymity", class_local=True, k=ranges.K)
 @dataclass(frozen=True, slots=True)
 class KAnonymity:
     """Every released class has records of at least `k` people (Samarati and Sweeney 1998, Wang and Fung 2006)."""
@@ -62,6 +90,7 @@ class KAnonymity:
         return f"{self.k}-anonymity"
 
 
+@_entry("dominance", class_local=True, share=ranges.INSIDE)
 @dataclass(frozen=True, slots=True)
 class Dominance:
     """No person has more than `share` of the records of a released class.
@@ -75,6 +104,7 @@ class Dominance:
         return f"dominance {self.share:f}"
 
 
+@_entry("k_map", class_local=True, k=ranges.K)
 @dataclass(frozen=True, slots=True)
 class KMap:
     """Every released class has at least `k` records in the policy's population (Sweeney 2001)."""
@@ -85,6 +115,7 @@ class KMap:
         return f"{self.k}-map"
 
 
+@_entry("estimated_k_map", class_local=True, k=ranges.K, significance=ranges.INSIDE)
 @dataclass(frozen=True, slots=True)
 class EstimatedKMap:
     """k-map where only the population's size is known: each class has at least k' records in the sample.
@@ -102,6 +133,7 @@ class EstimatedKMap:
         return f"{self.k}-map estimated ({estimator}, significance {self.significance:f})"
 
 
+@_entry("delta_presence", minimum=ranges.SHARE, maximum=ranges.SHARE)
 @dataclass(frozen=True, slots=True)
 class DeltaPresence:
     """In every class, the share of the population's records that are in the source is from `minimum` to `maximum`.
@@ -117,6 +149,7 @@ class DeltaPresence:
         return f"({self.minimum:f}, {self.maximum:f})-presence"
 
 
+@_entry("inclusion")
 @dataclass(frozen=True, slots=True)
 class Inclusion:
     """Every released class has at least as many records in the policy's population as in the source.
@@ -128,6 +161,7 @@ class Inclusion:
         return "inclusion"
 
 
+@_entry("average_risk", threshold=ranges.INSIDE)
 @dataclass(frozen=True, slots=True)
 class AverageRisk:
     """The average re-identification risk of the released records, classes / records, is at most `threshold`."""
@@ -138,6 +172,7 @@ class AverageRisk:
         return f"average risk {self.threshold:f}"
 
 
+@_entry("sample_uniqueness", threshold=ranges.UNIQUE)
 @dataclass(frozen=True, slots=True)
 class SampleUniqueness:
     """At most the share `threshold` of the released records is alone in its class."""
@@ -148,6 +183,7 @@ class SampleUniqueness:
         return f"sample uniqueness {self.threshold:f}"
 
 
+@_entry("population_uniqueness", threshold=ranges.UNIQUE)
 @dataclass(frozen=True, slots=True)
 class PopulationUniqueness:
     """At most the share `threshold` of the released records is estimated to be alone in its class in the population."""
@@ -162,6 +198,7 @@ class PopulationUniqueness:
 # --- the game: the payout of an attack -------------------------------------------------------------------------------
 
 
+@_entry("profitability")
 @dataclass(frozen=True, slots=True)
 class Profitability:
     """No released record costs the publisher of the policy's game more than it gains (Wan et al. 2015).
@@ -177,6 +214,7 @@ class Profitability:
         return f"profitability ({self.success.lower()}{strictly})"
 
 
+@_entry("no_attack")
 @dataclass(frozen=True, slots=True)
 class NoAttack:
     """No attack on a released record pays for the adversary of the policy's game (Prasser et al. 2017)."""
@@ -187,6 +225,7 @@ class NoAttack:
         return f"no attack ({self.success.lower()})"
 
 
+@_entry("safe_harbor")
 @dataclass(frozen=True, slots=True)
 class SafeHarbor:
     """Columns with a Safe Harbor hierarchy are released as HIPAA's Safe Harbor allows (45 CFR 164.514(b)(2)).
@@ -198,119 +237,10 @@ class SafeHarbor:
         return "HIPAA Safe Harbor"
 
 
-# --- attribute disclosure: each model names one sensitive column -----------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class DistinctLDiversity:
-    """Every class has at least `l` different values (Machanavajjhala et al. 2007); NULL does not count."""
-
-    column: str
-    l: int  # noqa: E741 - the field's own letter
-
-    def __str__(self) -> str:
-        return f"distinct {self.l}-diversity of {self.column}"
-
-
-@dataclass(frozen=True, slots=True)
-class ProbabilisticLDiversity:
-    """No value has more than the share 1/`l` of those records of a class that have a value (Xiao and Tao 2006)."""
-
-    column: str
-    l: Decimal  # noqa: E741
-
-    def __str__(self) -> str:
-        return f"probabilistic {self.l:f}-diversity of {self.column}"
-
-
-@dataclass(frozen=True, slots=True)
-class EntropyLDiversity:
-    """The entropy of the values in every class is at least log `l` (Machanavajjhala et al. 2007)."""
-
-    column: str
-    l: Decimal  # noqa: E741
-    estimator: EntropyEstimator = EntropyEstimator.SHANNON
-
-    def __str__(self) -> str:
-        estimator = "" if self.estimator is EntropyEstimator.SHANNON else f" ({self.estimator.title()})"
-        return f"entropy {self.l:f}-diversity{estimator} of {self.column}"
-
-
-@dataclass(frozen=True, slots=True)
-class RecursiveCLDiversity:
-    """In every class the most frequent value has fewer records than `c` times all but the `l` - 1 most frequent."""
-
-    column: str
-    c: Decimal
-    l: int  # noqa: E741
-
-    def __str__(self) -> str:
-        return f"recursive ({self.c:f}, {self.l})-diversity of {self.column}"
-
-
-@dataclass(frozen=True, slots=True)
-class TCloseness:
-    """The distribution of every class is at most `t` away from that of the whole source (Li et al. 2007)."""
-
-    column: str
-    t: Decimal
-    distance: Distance = Distance.EQUAL
-
-    def __str__(self) -> str:
-        return f"{self.t:f}-closeness ({self.distance.lower()}) of {self.column}"
-
-
-@dataclass(frozen=True, slots=True)
-class NTCloseness:
-    """Every class is at most `t` away from a natural superset of at least `n` records (Li et al. 2010).
-
-    A natural superset is the class that holds it at some more general transformation, suppressed records included.
-    """
-
-    column: str
-    n: int
-    t: Decimal
-    distance: Distance = Distance.EQUAL
-
-    def __str__(self) -> str:
-        return f"({self.n}, {self.t:f})-closeness ({self.distance.lower()}) of {self.column}"
-
-
-@dataclass(frozen=True, slots=True)
-class DeltaDisclosure:
-    """For every value, |log2(share in the class / share in the source)| < `delta` (Brickell and Shmatikov 2008).
-
-    A value that the class lacks has no finite logarithm: the class is rejected, unless absent values are ignored as ARX
-    does.
-    """
-
-    column: str
-    delta: Decimal
-    absent_values: AbsentValues = AbsentValues.REJECT
-
-    def __str__(self) -> str:
-        ignoring = ", absent values ignored" if self.absent_values is AbsentValues.IGNORE else ""
-        return f"{self.delta:f}-disclosure privacy of {self.column}{ignoring}"
-
-
-@dataclass(frozen=True, slots=True)
-class BetaLikeness:
-    """For every value, its share in a class is at most 1 + `beta` times its share p in the source (Cao, Karras 2012).
-
-    If `enhanced`, at most 1 + min(beta, -ln p) times.
-    """
-
-    column: str
-    beta: Decimal
-    enhanced: bool = False
-
-    def __str__(self) -> str:
-        return f"{'enhanced ' if self.enhanced else ''}{self.beta:f}-likeness of {self.column}"
-
-
 # --- people and their events: models of facts that somebody knows about one person ------------------------------------
 
 
+@_entry("known_facts", m=ranges.M)
 @dataclass(frozen=True, slots=True)
 class KnownFacts:
     """Whatever `m` rows of a person's events somebody knows, none or at least k people of the class have such rows.
@@ -325,6 +255,7 @@ class KnownFacts:
         return f"{self.m} known {'fact' if self.m == 1 else 'facts'}"
 
 
+@_entry("sensitive_share", l=ranges.DECIMAL_L)
 @dataclass(frozen=True, slots=True)
 class SensitiveShare:
     """At most the share 1/`l` of the people of a class whom the known facts leave has a value of `column`.
@@ -346,6 +277,124 @@ class SensitiveShare:
         number = len(self.values)
         named = f"each of {number} named values" if number > 1 else "the one named value"
         return f"at most 1/{self.l:f} with {named} of {where}, and no bound for its other values"
+
+
+# --- attribute disclosure: each model names one sensitive column -----------------------------------------------------
+
+
+@_entry("distinct_l_diversity", class_local=True, l=ranges.WHOLE_L)
+@dataclass(frozen=True, slots=True)
+class DistinctLDiversity:
+    """Every class has at least `l` different values (Machanavajjhala et al. 2007); NULL does not count."""
+
+    column: str
+    l: int  # noqa: E741 - the field's own letter
+
+    def __str__(self) -> str:
+        return f"distinct {self.l}-diversity of {self.column}"
+
+
+@_entry("probabilistic_l_diversity", class_local=True, l=ranges.DECIMAL_L)
+@dataclass(frozen=True, slots=True)
+class ProbabilisticLDiversity:
+    """No value has more than the share 1/`l` of those records of a class that have a value (Xiao and Tao 2006)."""
+
+    column: str
+    l: Decimal  # noqa: E741
+
+    def __str__(self) -> str:
+        return f"probabilistic {self.l:f}-diversity of {self.column}"
+
+
+@_entry("entropy_l_diversity", class_local=True, l=ranges.DECIMAL_L)
+@dataclass(frozen=True, slots=True)
+class EntropyLDiversity:
+    """The entropy of the values in every class is at least log `l` (Machanavajjhala et al. 2007)."""
+
+    column: str
+    l: Decimal  # noqa: E741
+    estimator: EntropyEstimator = EntropyEstimator.SHANNON
+
+    def __str__(self) -> str:
+        estimator = "" if self.estimator is EntropyEstimator.SHANNON else f" ({self.estimator.title()})"
+        return f"entropy {self.l:f}-diversity{estimator} of {self.column}"
+
+
+@_entry("recursive_cl_diversity", class_local=True, c=ranges.POSITIVE, l=ranges.WHOLE_L)
+@dataclass(frozen=True, slots=True)
+class RecursiveCLDiversity:
+    """In every class the most frequent value has fewer records than `c` times all but the `l` - 1 most frequent."""
+
+    column: str
+    c: Decimal
+    l: int  # noqa: E741
+
+    def __str__(self) -> str:
+        return f"recursive ({self.c:f}, {self.l})-diversity of {self.column}"
+
+
+@_entry("t_closeness", class_local=True, t=ranges.DISTANCE)
+@dataclass(frozen=True, slots=True)
+class TCloseness:
+    """The distribution of every class is at most `t` away from that of the whole source (Li et al. 2007)."""
+
+    column: str
+    t: Decimal
+    distance: Distance = Distance.EQUAL
+
+    def __str__(self) -> str:
+        return f"{self.t:f}-closeness ({self.distance.lower()}) of {self.column}"
+
+
+@_entry("n_t_closeness", n=ranges.N, t=ranges.DISTANCE)
+@dataclass(frozen=True, slots=True)
+class NTCloseness:
+    """Every class is at most `t` away from a natural superset of at least `n` records (Li et al. 2010).
+
+    A natural superset is the class that holds it at some more general transformation, suppressed records included.
+    """
+
+    column: str
+    n: int
+    t: Decimal
+    distance: Distance = Distance.EQUAL
+
+    def __str__(self) -> str:
+        return f"({self.n}, {self.t:f})-closeness ({self.distance.lower()}) of {self.column}"
+
+
+@_entry("delta_disclosure", class_local=True, delta=ranges.POSITIVE)
+@dataclass(frozen=True, slots=True)
+class DeltaDisclosure:
+    """For every value, |log2(share in the class / share in the source)| < `delta` (Brickell and Shmatikov 2008).
+
+    A value that the class lacks has no finite logarithm: the class is rejected, unless absent values are ignored as ARX
+    does.
+    """
+
+    column: str
+    delta: Decimal
+    absent_values: AbsentValues = AbsentValues.REJECT
+
+    def __str__(self) -> str:
+        ignoring = ", absent values ignored" if self.absent_values is AbsentValues.IGNORE else ""
+        return f"{self.delta:f}-disclosure privacy of {self.column}{ignoring}"
+
+
+@_entry("beta_likeness", class_local=True, beta=ranges.POSITIVE)
+@dataclass(frozen=True, slots=True)
+class BetaLikeness:
+    """For every value, its share in a class is at most 1 + `beta` times its share p in the source (Cao, Karras 2012).
+
+    If `enhanced`, at most 1 + min(beta, -ln p) times.
+    """
+
+    column: str
+    beta: Decimal
+    enhanced: bool = False
+
+    def __str__(self) -> str:
+        return f"{'enhanced ' if self.enhanced else ''}{self.beta:f}-likeness of {self.column}"
 
 
 SensitiveModel = (
@@ -386,70 +435,3 @@ OF_ELEMENTS = (ProbabilisticLDiversity, TCloseness)
 
 PLAYED = (Profitability, NoAttack)
 """The models of a game: they judge what attacks pay."""
-
-CLASS_LOCAL: tuple[type[PrivacyModel], ...] = (
-    KAnonymity,
-    Dominance,
-    KMap,
-    EstimatedKMap,
-    DistinctLDiversity,
-    ProbabilisticLDiversity,
-    EntropyLDiversity,
-    RecursiveCLDiversity,
-    TCloseness,
-    DeltaDisclosure,
-    BetaLikeness,
-)
-"""The models that judge a class by its own records. The meaning of all others under overlapping labels is open."""
-
-PRIVACY_FIELDS: Mapping[type[PrivacyModel], str] = {
-    KAnonymity: "k_anonymity",
-    Dominance: "dominance",
-    KMap: "k_map",
-    EstimatedKMap: "estimated_k_map",
-    DeltaPresence: "delta_presence",
-    Inclusion: "inclusion",
-    AverageRisk: "average_risk",
-    SampleUniqueness: "sample_uniqueness",
-    PopulationUniqueness: "population_uniqueness",
-    Profitability: "profitability",
-    NoAttack: "no_attack",
-    SafeHarbor: "safe_harbor",
-    KnownFacts: "known_facts",
-    SensitiveShare: "sensitive_share",
-    DistinctLDiversity: "distinct_l_diversity",
-    ProbabilisticLDiversity: "probabilistic_l_diversity",
-    EntropyLDiversity: "entropy_l_diversity",
-    RecursiveCLDiversity: "recursive_cl_diversity",
-    TCloseness: "t_closeness",
-    NTCloseness: "n_t_closeness",
-    DeltaDisclosure: "delta_disclosure",
-    BetaLikeness: "beta_likeness",
-}
-"""The field of a member of `privacy_models` for each model."""
-
-THRESHOLDS: Mapping[type[PrivacyModel], Mapping[str, ranges.Range]] = {
-    KAnonymity: {"k": ranges.K},
-    Dominance: {"share": ranges.INSIDE},
-    KMap: {"k": ranges.K},
-    EstimatedKMap: {"k": ranges.K, "significance": ranges.INSIDE},
-    DeltaPresence: {"minimum": ranges.SHARE, "maximum": ranges.SHARE},
-    Inclusion: {},
-    AverageRisk: {"threshold": ranges.INSIDE},
-    SampleUniqueness: {"threshold": ranges.UNIQUE},
-    PopulationUniqueness: {"threshold": ranges.UNIQUE},
-    Profitability: {},
-    NoAttack: {},
-    SafeHarbor: {},
-    KnownFacts: {"m": ranges.M},
-    SensitiveShare: {"l": ranges.DECIMAL_L},
-    DistinctLDiversity: {"l": ranges.WHOLE_L},
-    ProbabilisticLDiversity: {"l": ranges.DECIMAL_L},
-    EntropyLDiversity: {"l": ranges.DECIMAL_L},
-    RecursiveCLDiversity: {"c": ranges.POSITIVE, "l": ranges.WHOLE_L},
-    TCloseness: {"t": ranges.DISTANCE},
-    NTCloseness: {"n": ranges.N, "t": ranges.DISTANCE},
-    DeltaDisclosure: {"delta": ranges.POSITIVE},
-    BetaLikeness: {"beta": ranges.POSITIVE},
-}
-"""The thresholds of each model, with their ranges."""
