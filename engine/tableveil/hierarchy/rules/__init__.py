@@ -6,7 +6,8 @@ from typing import Any
 
 from tableveil.hierarchy.rules.dates import DATES, Dates, DateUnit
 from tableveil.hierarchy.rules.grouping import GROUPING, Group, Grouping, GroupingLevel
-from tableveil.hierarchy.rules.intervals import INTERVALS, Intervals
+from tableveil.hierarchy.rules.interval_grid import Intervals
+from tableveil.hierarchy.rules.intervals import INTERVALS
 from tableveil.hierarchy.rules.loss_range import LossRange
 from tableveil.hierarchy.rules.order_based import ORDER_BASED, OrderBased, OrderLabels
 from tableveil.hierarchy.rules.redaction import MASK, REDACTION, MaskFrom, PadAt, Redaction

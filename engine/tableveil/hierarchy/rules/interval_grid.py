@@ -6,7 +6,6 @@ import datetime
 from bisect import bisect_right
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +13,7 @@ from numpy.typing import NDArray
 from tableveil.errors import shortened
 from tableveil.hierarchy.labelled import ValueKind
 from tableveil.hierarchy.notation import MICROSECONDS, NO_TIME, Notation
-
-if TYPE_CHECKING:
-    from tableveil.hierarchy.rules.intervals import Intervals
+from tableveil.hierarchy.rules.loss_range import LossRange
 
 NOTATIONS = {
     ValueKind.INTEGER: Notation.INTEGER,
@@ -33,6 +30,31 @@ MEASURED = (Notation.NUMBER, Notation.TIMESTAMP)
 _HOUR = 3_600 * MICROSECONDS
 
 Offsets = NDArray[np.int64] | NDArray[np.object_]
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """Intervals over a declared range; all bounds and widths are kept as the policy wrote them.
+
+    The intervals of a level have one of `widths`, counted from `minimum`, or lie between the bounds of one of
+    `boundaries`.
+    """
+
+    minimum: str
+    maximum: str
+    widths: tuple[str, ...] = ()
+    bottom_coding: str = ""
+    top_coding: str = ""
+    boundaries: tuple[tuple[str, ...], ...] = ()
+    loss_range: LossRange | None = None
+
+    def __str__(self) -> str:
+        coding = [f"below {self.bottom_coding}"] * bool(self.bottom_coding) + [f"from {self.top_coding}"] * bool(
+            self.top_coding
+        )
+        together = f", {' and '.join(coding)} together" if coding else ""
+        cut = [f"cut at {', '.join(bounds)}" for bounds in self.boundaries] or [f"of {', '.join(self.widths)}"]
+        return f"intervals {'; '.join(cut)} in {self.minimum} to {self.maximum}{together}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import operator
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -16,8 +16,17 @@ from tableveil.errors import Fault, shortened
 from tableveil.hierarchy.labelled import CountedLeaves, LabelledValues, ValueKind, misfit
 from tableveil.hierarchy.notation import NO_TIME, Notation, day_of, microseconds_of
 from tableveil.hierarchy.represented import MOST_REPRESENTATIVES, Representatives
-from tableveil.hierarchy.rules.interval_grid import MEASURED, NOTATIONS, WIDTHS, Cuts, Even, IntervalGrid, Offsets
-from tableveil.hierarchy.rules.loss_range import LossRange, loss_range_faults
+from tableveil.hierarchy.rules.interval_grid import (
+    MEASURED,
+    NOTATIONS,
+    WIDTHS,
+    Cuts,
+    Even,
+    IntervalGrid,
+    Intervals,
+    Offsets,
+)
+from tableveil.hierarchy.rules.loss_range import loss_range_faults
 from tableveil.hierarchy.rules.traits import RuleTraits
 
 _ABOVE = (operator.gt, "a bound above")
@@ -42,31 +51,6 @@ _REPRESENTED = {
 # Bounds have at most 300 characters, and a result computed from two of them has as many digits before and after the
 # point.
 _DIGITS = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class Intervals:
-    """Intervals over a declared range; all bounds and widths are kept as the policy wrote them.
-
-    The intervals of a level have one of `widths`, counted from `minimum`, or lie between the bounds of one of
-    `boundaries`.
-    """
-
-    minimum: str
-    maximum: str
-    widths: tuple[str, ...] = ()
-    bottom_coding: str = ""
-    top_coding: str = ""
-    boundaries: tuple[tuple[str, ...], ...] = ()
-    loss_range: LossRange | None = None
-
-    def __str__(self) -> str:
-        coding = [f"below {self.bottom_coding}"] * bool(self.bottom_coding) + [f"from {self.top_coding}"] * bool(
-            self.top_coding
-        )
-        together = f", {' and '.join(coding)} together" if coding else ""
-        cut = [f"cut at {', '.join(bounds)}" for bounds in self.boundaries] or [f"of {', '.join(self.widths)}"]
-        return f"intervals {'; '.join(cut)} in {self.minimum} to {self.maximum}{together}"
 
 
 def check(rule: Intervals, field: str, kind: ValueKind | None) -> list[Fault]:
