@@ -30,6 +30,18 @@ _COUNT_RECORDS = (AverageRisk, SampleUniqueness)
 def check_together(policy: Policy) -> Iterator[Fault]:
     """Faults of `other_people`, `release.together_with` and `release.left_behind`."""
     target = policy.release
+    yield from _numbers(policy)
+    if target.left_behind is None:
+        if target.together_with:
+            hint = "REQUIRE protects people who leave as well, and may cost much. REPORT counts them."
+            yield Fault(FIELD, "nothing beside together_with", "REQUIRE or REPORT", hint)
+    else:
+        yield from _left_behind(policy, f"{target.left_behind} with")
+
+
+def _numbers(policy: Policy) -> Iterator[Fault]:
+    """Faults of the releases that are named twice."""
+    target = policy.release
     for i, number in enumerate(policy.other_people):
         if number in policy.other_people[:i] or number in target.together_with:
             where = "once more" if number in policy.other_people[:i] else "beside together_with"
@@ -37,12 +49,10 @@ def check_together(policy: Policy) -> Iterator[Fault]:
     for i, number in enumerate(target.together_with):
         if number in target.together_with[:i]:
             yield Fault(f"release.together_with[{i}]", f"releases/{number} once more", "each release once")
-    if target.left_behind is None:
-        if target.together_with:
-            hint = "REQUIRE protects people who leave as well, and may cost much. REPORT counts them."
-            yield Fault(FIELD, "nothing beside together_with", "REQUIRE or REPORT", hint)
-        return
-    asked = f"{target.left_behind} with"
+
+
+def _left_behind(policy: Policy, asked: str) -> Iterator[Fault]:
+    """Faults of what is `asked` for people who left, with all else that the policy says."""
     for method in methods_of(policy):
         if not method.together:
             hint = "Only one transformation for all records is judged together with earlier releases."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -105,18 +105,8 @@ def check_facts(
         if records > 1 and present:
             identifying = _identifying(session, source, policy, attribute, estimate, present)
             faults += [_identifies(policy.role_field(i), attribute, identifying)] if identifying else []
-    for (i, attribute), present in zip(no_nulls, row[len(suspects) :], strict=False):
-        if present < records:
-            allowing = "Use VALUE or SUPPRESS to allow them."
-            aside = "Use SUPPRESS to set their records aside: they count as suppressed."
-            faults.append(
-                Fault(
-                    f"attributes[{i}].nulls",
-                    f"{records - present} NULLs in {shortened(attribute.column)}",
-                    "none, because nulls is ERROR",
-                    allowing if attribute.aggregation is None else aside,
-                )
-            )
+    counted = zip(no_nulls, row[len(suspects) :], strict=False)
+    faults += [_nulls(i, attribute, records - present) for (i, attribute), present in counted if present < records]
     if person is None:
         if estimated is None and records > MOST_ROWS:
             estimated = estimated_values(session, source, [each.name for each in source.columns])
@@ -125,19 +115,39 @@ def check_facts(
     if people == records:
         hidden = dict(zip(others, row[len(suspects) + len(no_nulls) :], strict=True))
         return SourceFacts(records, tuple(faults), warnings=_other_people(session, source, policy, records, hidden))
+    repeating = _of_repeating(session, source, policy, person, SourceFacts(records, (), people))
+    return replace(repeating, faults=(*faults, *repeating.faults))
+
+
+def _nulls(i: int, attribute: AttributePolicy, nulls: int) -> Fault:
+    allowing = "Use VALUE or SUPPRESS to allow them."
+    aside = "Use SUPPRESS to set their records aside: they count as suppressed."
+    return Fault(
+        f"attributes[{i}].nulls",
+        f"{nulls} NULLs in {shortened(attribute.column)}",
+        "none, because nulls is ERROR",
+        allowing if attribute.aggregation is None else aside,
+    )
+
+
+def _of_repeating(
+    session: WarehouseSession, source: Source, policy: Policy, person: str, facts: SourceFacts
+) -> SourceFacts:
+    """The faults and the warnings of people with several rows, beside what is known of them."""
+    records, people = facts.records, facts.people or 0
     if policy.related is not None:
         hint = "Make a table with one row of each person. Rows of what happened to them are an event table."
         actual = f"{people:,} different values of {shortened(person)} in {records:,} rows"
-        return SourceFacts(records, (*faults, Fault(policy.person_field, actual, "one row for each person", hint)))
-    faults += check_repeating(policy, people, records)
+        return SourceFacts(records, (Fault(policy.person_field, actual, "one row for each person", hint),))
+    faults = check_repeating(policy, people, records)
     if session.traits.collects:
         hint = "Make a table with one row of each person."
         actual = f"{people:,} people in {records:,} rows"
-        faults.append(Fault("person_column", actual, "one row per person in a warehouse", hint))
-        return SourceFacts(records, tuple(faults), people)
+        fault = Fault("person_column", actual, "one row per person in a warehouse", hint)
+        return replace(facts, faults=(*faults, fault))
     linking, warnings = check_links(session, source, policy, people)
     warnings += [*varying(session, source, policy), *respelled(session, source, person, people)]
-    return SourceFacts(records, (*faults, *linking), people, tuple(warnings))
+    return replace(facts, faults=(*faults, *linking), warnings=tuple(warnings))
 
 
 def _other_people(
