@@ -23,11 +23,13 @@ class Misuse:
     found: str
     expected: str
     hint: str
-    code: str = "LABELS_MISREAD"
+    too_wide: bool = False
 
     def error(self) -> InvalidError:
         """The error for a statement with it."""
-        return InvalidError.of(self.code, "statement", self.found, self.expected, self.hint)
+        return InvalidError.of(
+            "LABELS_TOO_WIDE" if self.too_wide else "LABELS_MISREAD", "statement", self.found, self.expected, self.hint
+        )
 
 
 def otherwise(column: LabelColumn, estimated: str) -> str:
@@ -100,7 +102,7 @@ def cyclic_of_wide(written: str, column: LabelColumn, label: str) -> Misuse:
         f"{shortened(written)}, where the label {shortened(label)} holds several values of it",
         "a part of estimated values that their labels tell: no assumption can",
         f"Write {truncated}, or another truncation or band, whose spread tells how far off it may be.",
-        "LABELS_TOO_WIDE",
+        too_wide=True,
     )
 
 

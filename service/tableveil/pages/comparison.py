@@ -106,7 +106,7 @@ def _overview(first: Release, second: Release) -> Iterator[tuple[str, ...]]:
 
 def _of_owners(first: Release, second: Release) -> Iterator[tuple[str, ...]]:
     """Facts that are evidence."""
-    yield _texts("read", first, second, wording.tables_read)
+    yield _texts("tables read", first, second, wording.tables_read)
     yield _counts("records of the table", first.records, second.records)
     yield _texts("method", first, second, lambda release: method_words(release.policy).name)
     yield _texts("privacy", first, second, _privacy)
