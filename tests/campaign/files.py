@@ -123,6 +123,9 @@ def _by_hints(client: Client, policy: policy_pb2.Policy) -> str:
             if steps == _MOST_HINTS or not all(_says_role(fault) for fault in error.faults):
                 raise
             changes = [Change(fault.field, "ROLE_IDENTIFYING") for fault in error.faults]
+            # From the last one on: numbers of those before stay.
+            models = {int(n) for fault in error.faults for n in re.findall(r"privacy_models\[(\d+)\]", fault.hint)}
+            changes += [Change(f"privacy_models[{n}]", "") for n in sorted(models, reverse=True)]
         else:
             return f"released after {steps} hints"
         document = json.loads(json_format.MessageToJson(policy, preserving_proto_field_name=True))

@@ -480,6 +480,15 @@ class Policy:
         """Path of the field that gives the attribute at a position its role."""
         return f"attributes[{position}].role" if self.attributes[position].listed else "default_role"
 
+    def identifying_hint(self, column: str) -> str:
+        """The words that make a column IDENTIFYING, without the models that protect it: they would have no column."""
+        models = [
+            f"privacy_models[{i}]"
+            for i, model in enumerate(self.privacy_models)
+            if isinstance(model, SensitiveModel) and model.column == column
+        ]
+        return f"Make it IDENTIFYING{' without ' * bool(models)}{' and '.join(models)}"
+
     def suppressible(self, records: int) -> int:
         """The largest number of records that may be suppressed: floor(limit * records), exact."""
         numerator, denominator = self.suppression_limit.as_integer_ratio()

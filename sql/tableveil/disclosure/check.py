@@ -81,8 +81,8 @@ def _determines(plan: ReleasePlan, one: Determined) -> Fault:
         _field(plan, one.attribute),
         f"{one.attribute.role} for {_told(one)}",
         HIDING,
-        f"Make it IDENTIFYING, or a QUASI_IDENTIFIER with the levels of {shortened(one.released.name)}, or list it "
-        "with acknowledged: true to release it.",
+        f"{plan.policy.identifying_hint(one.attribute.column)}, or a QUASI_IDENTIFIER with the levels of "
+        f"{shortened(one.released.name)}, or list it with acknowledged: true to release it.",
     )
 
 
@@ -105,7 +105,8 @@ def _told(one: Determined) -> str:
 def _refused(plan: ReleasePlan, attribute: AttributePolicy, one: Exposure) -> Fault:
     whole = one.few >= AS_A_WHOLE * one.total
     hint = (
-        f"Make it IDENTIFYING, or a QUASI_IDENTIFIER with the levels of {_names(one.knows)}"
+        f"{plan.policy.identifying_hint(attribute.column)}, or a QUASI_IDENTIFIER with the levels of "
+        f"{_names(one.knows)}"
         if whole
         else "Give it the role QUASI_IDENTIFIER, or leave these people out"
     )

@@ -104,7 +104,7 @@ def check_facts(
         # Every value of a single record is unique, but the fault there is another one.
         if records > 1 and present:
             identifying = _identifying(session, source, policy, attribute, estimate, present)
-            faults += [_identifies(policy.role_field(i), attribute, identifying)] if identifying else []
+            faults += [_identifies(policy, i, identifying)] if identifying else []
     counted = zip(no_nulls, row[len(suspects) :], strict=False)
     faults += [_nulls(i, attribute, records - present) for (i, attribute), present in counted if present < records]
     if person is None:
@@ -187,12 +187,14 @@ def _identifying(
     return ""
 
 
-def _identifies(field: str, attribute: AttributePolicy, identifying: str) -> Fault:
+def _identifies(policy: Policy, position: int, identifying: str) -> Fault:
+    attribute = policy.attributes[position]
     return Fault(
-        field,
+        policy.role_field(position),
         f"{attribute.role} for {shortened(attribute.column)}, which has {identifying}",
         "columns that single nobody out, nor a few who belong together",
-        "Make it IDENTIFYING or a QUASI_IDENTIFIER, or list it with acknowledged: true to release it.",
+        f"{policy.identifying_hint(attribute.column)}, or a QUASI_IDENTIFIER, or list it with acknowledged: true to "
+        "release it.",
     )
 
 

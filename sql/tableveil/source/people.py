@@ -121,7 +121,8 @@ def check_links(
                     policy.role_field(i),
                     f"{attribute.role} for {shortened(attribute.column)}, which has {actual}",
                     "columns whose values do not tell which rows belong together",
-                    "Make it IDENTIFYING or a QUASI_IDENTIFIER, or list it with acknowledged: true to release it.",
+                    f"{policy.identifying_hint(attribute.column)}, or a QUASI_IDENTIFIER, or list it with "
+                    "acknowledged: true to release it.",
                 )
             )
         elif linked:

@@ -97,14 +97,17 @@ def test_columns_of_other_roles_and_acknowledged_ones(database: Database, sessio
     """A sensitive column is refused as well; an acknowledged one is to be decided, whatever its role."""
     fill(session, *["'mayor of ' || t"] * 4)
     town = POLICY.attributes[0]
-    with pytest.raises(InvalidError) as raised:
-        run(
-            database,
-            replace(POLICY, attributes=(town, AttributePolicy("note", Role.SENSITIVE)), default_role=Role.IDENTIFYING),
-        )
-    (fault,) = raised.value.faults
-    assert (raised.value.code, fault.field) == ("COLUMN_DISCLOSES", "attributes[1].role")
-    assert fault.hint.startswith("Make it IDENTIFYING, or a QUASI_IDENTIFIER with the levels of 'town'")
+    sensitive = replace(
+        POLICY, attributes=(town, AttributePolicy("note", Role.SENSITIVE)), default_role=Role.IDENTIFYING
+    )
+    diverse = replace(sensitive, privacy_models=(*POLICY.privacy_models, DistinctLDiversity("note", 2)))
+    # Without its column, the model would be refused next.
+    for policy, way in ((sensitive, ""), (diverse, f" without privacy_models[{len(POLICY.privacy_models)}]")):
+        with pytest.raises(InvalidError) as raised:
+            run(database, policy)
+        (fault,) = raised.value.faults
+        assert (raised.value.code, fault.field) == ("COLUMN_DISCLOSES", "attributes[1].role")
+        assert fault.hint.startswith(f"Make it IDENTIFYING{way}, or a QUASI_IDENTIFIER with the levels of 'town'")
     others = (
         AttributePolicy("note", Role.SENSITIVE, acknowledged=True),
         AttributePolicy("note1", Role.IDENTIFYING),
