@@ -69,7 +69,7 @@ class ColumnFacts:
     def counted(self) -> str:
         """Its different values among the rows, and the rows without one, as a clause says it."""
         about = "" if self.exact else "about "
-        missing = f", and {self.nulls:,} rows have none" if self.nulls else ""
+        missing = f", and none in {self.nulls:,} of them" if self.nulls else ""
         return f"has {about}{self.distinct:,} different values in {self.rows:,} rows{missing}"
 
     @property

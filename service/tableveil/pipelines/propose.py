@@ -328,8 +328,8 @@ _READERS = (
     "accepted. Name them as readers (--readers)."
 )
 _WHO = (
-    "k counts people, and nobody has said who is one. Name the column that numbers them as person_column (--person), or "
-    "say that every row is a different person (--rows-are-people)."
+    "k counts people, and nobody has said who is one. Name the column that numbers them as person_column (--person), "
+    "or say that every row is a different person (--rows-are-people)."
 )
 
 

@@ -104,7 +104,7 @@ def check_related_rows(
         if orphans and event.orphans is Orphans.REFUSE:
             faults.append(_refused_orphans(f"tables.events[{i}].orphans", orphans, rows, people))
         elif orphans:
-            left = f"{orphans:,} rows of {rows.shown} are left out: their person is not in {people.shown}."
+            left = f"Rows of {rows.shown} whose person is not in {people.shown} are left out: {orphans:,}."
             notes.append(note(left, orphans, f"tables.events[{i}].orphans"))
         if same := [j for j, other in enumerate(tables[:i]) if other.rows == rows.rows]:
             hint = "A reader who knows one of its rows would know two facts: release its columns as one table."
@@ -154,7 +154,7 @@ def _orphans(session: Session, people: _Rows, events: _Rows) -> int:
 
 
 def _refused_orphans(field: str, orphans: int, events: _Rows, people: _Rows) -> Fault:
-    actual = f"{orphans:,} rows of {events.shown} whose person is not in {people.shown}"
+    actual = f"rows of {events.shown} whose person is not in {people.shown}: {orphans:,}"
     return Fault(field, actual, "none, because orphans is REFUSE", "DROP leaves these rows out, and counts them.")
 
 

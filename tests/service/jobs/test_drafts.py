@@ -152,7 +152,7 @@ def test_people_with_several_rows_are_proposed_as_people(
 def test_rows_without_a_person_are_not_proposed_as_people(draft: Draft) -> None:
     found = draft("SELECT nullif(i // 2, 7) AS patient_id, i % 60 AS age FROM range(400) r(i)")
     assert (found.person_column, found.repeating) == (None, False)
-    assert "2 rows have none" in remarks(found, "rows_are_people")
+    assert "none in 2 of them" in remarks(found, "rows_are_people")
 
 
 @pytest.mark.parametrize(
