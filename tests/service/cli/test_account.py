@@ -225,19 +225,6 @@ def test_parts_of_the_score_are_shown_where_they_are_not_the_losses() -> None:
     assert ["age", "2", "of", "5", "12.34", "%", "12.3457", "106", "→", "12"] in lines
 
 
-def test_a_release_from_before_loss_had_company() -> None:
-    release = samples.release()
-    release.quality_model = "loss"
-    release.proof.CopyFrom(
-        release_service_pb2.Proof(
-            optimal=True, lattice_size="5184", transformations_checked=367, pruned={"loss": "4817"}, strategy="exact"
-        )
-    )
-    text = shown(release)
-    assert "4,817: they cannot score better" in text
-    assert "best found" not in text
-
-
 def test_a_replaced_release_says_so() -> None:
     release = samples.release()
     release.current = False

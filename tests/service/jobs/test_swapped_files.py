@@ -167,7 +167,7 @@ def test_swapped_and_back(
 
     name = "csv_rows" if file.suffix == ".csv" else "parquet_rows"
     before(monkeypatch, module, name, lambda: a_link(file, secret))
-    before(monkeypatch, write, "_count", swap_back)
+    before(monkeypatch, write, "sql", swap_back)
     load(loads, file)
     assert session.rows("FROM n") == [(1,)]
     session.execute("DELETE FROM tableveil.loads")
