@@ -40,6 +40,12 @@ _FEW_COLUMNS = 8
 _UNSEEN = 1
 """So many more pairs of a table may agree than were seen."""
 
+_ONE_EACH = 0.8
+"""The share of different values from which a column is nearly unique."""
+
+_EXPECTED = 8
+"""Where so many pairs of rows agree by chance, hardly ever fewer than half do."""
+
 _MOST_NAMED = 3
 
 Cells = NDArray[np.uint16]
@@ -61,13 +67,21 @@ class NewKeys:
 
     def told(self, release: str) -> str:
         """The evidence, with the name of the release."""
-        columns = listed([shortened(name) for name in self.columns], _MOST_NAMED)
         sampled = " sampled" * self.sampled
-        chance = "fewer than 1" if self.by_chance < 1 else f"about {self.by_chance:,.0f}"
         return (
-            f"{self.rows:,} of {self.new:,}{sampled} people whom {release} does not know have the same {columns} as "
-            f"one of {self.gone:,} there whose key is gone, and by chance {chance} would"
+            f"{self.rows:,} of {self.new:,}{sampled} people whom {release} does not know have the same {self.same} as "
+            f"one of {self.gone:,} there whose key is gone, and by chance {self.chance} would"
         )
+
+    @property
+    def same(self) -> str:
+        """The columns, in words."""
+        return listed([shortened(name) for name in self.columns], _MOST_NAMED)
+
+    @property
+    def chance(self) -> str:
+        """How many rows recur by chance, in words."""
+        return "fewer than 1" if self.by_chance < 1 else f"about {self.by_chance:,.0f}"
 
 
 def new_keys(theirs: RowsOfKeys, mine: RowsOfKeys) -> NewKeys | None:
@@ -75,31 +89,59 @@ def new_keys(theirs: RowsOfKeys, mine: RowsOfKeys) -> NewKeys | None:
     scale = max(theirs.scale, mine.scale)
     theirs, mine = theirs.at(scale), mine.at(scale)
     _, here, there = np.intersect1d(theirs.values, mine.values, assume_unique=True, return_indices=True)
+    return _likeliest(theirs, mine, _columns(theirs, mine), (here, there))
+
+
+def no_old_keys(theirs: RowsOfKeys, mine: RowsOfKeys) -> NewKeys | None:
+    """The evidence where no key tells: as if all of the new table's were new. Equal numbers may be of different people.
+
+    Columns of nearly unique values may number rows of both, or be their dates: they are left out.
+    """
+    scale = max(theirs.scale, mine.scale)
+    theirs, mine = theirs.at(scale), mine.at(scale)
+    pairs = [
+        (i, j)
+        for i, j in _columns(theirs, mine)
+        if not (_nearly_unique(theirs.cells[:, i]) or _nearly_unique(mine.cells[:, j]))
+    ]
+    nobody = np.empty(0, np.intp)
+    return _likeliest(theirs, mine, pairs, (nobody, nobody)) if len(pairs) > 1 else None
+
+
+def _likeliest(
+    theirs: RowsOfKeys,
+    mine: RowsOfKeys,
+    pairs: Sequence[tuple[int, int]],
+    known: tuple[NDArray[np.intp], NDArray[np.intp]],
+) -> NewKeys | None:
+    """The evidence in those of the pairs of columns that agree most beyond chance; people at the places are `known`."""
+    here, there = known
     gone = np.delete(np.arange(len(theirs.values)), here)
     new = np.delete(np.arange(len(mine.values)), there)
-    if min(len(gone), len(new)) < FEWEST:
-        return None
-    pairs = _columns(theirs, mine, here, there)
-    if not pairs:
+    if min(len(gone), len(new)) < FEWEST or not pairs:
         return None
     rows_theirs, rows_mine = theirs.cells[:, [i for i, _ in pairs]], mine.cells[:, [j for _, j in pairs]]
     tried = [*_tried(rows_theirs[here], rows_mine[there])]
     best: tuple[float, NewKeys] | None = None
     for some in tried:
         before, now = rows_theirs[:, some], rows_mine[:, some]
+        if not len(here) and (_by_design(before) or _by_design(now)):
+            continue
         found, by_chance, smaller = _recurring(before, now, here, there, gone, new)
         bits = tail_bits(found, smaller, by_chance) - np.log2(len(tried))
         beyond = found * (1 - by_chance) >= ODDS * by_chance * (smaller - found)
         beyond = beyond and found >= FEWEST and bits >= ENOUGH_BITS
         if beyond and (best is None or bits > best[0]):
             names = tuple(mine.columns[pairs[place][1]] for place in some)
-            best = bits, NewKeys(found, len(new), len(gone), by_chance * smaller, names, scale > 0)
+            best = bits, NewKeys(found, len(new), len(gone), by_chance * smaller, names, mine.scale > 0)
     return None if best is None else best[1]
 
 
-def _columns(
-    theirs: RowsOfKeys, mine: RowsOfKeys, here: NDArray[np.intp], there: NDArray[np.intp]
-) -> list[tuple[int, int]]:
+def _nearly_unique(cells: NDArray[np.uint16]) -> bool:
+    return len(np.unique(cells)) >= _ONE_EACH * len(cells)
+
+
+def _columns(theirs: RowsOfKeys, mine: RowsOfKeys) -> list[tuple[int, int]]:
     """The positions of columns of one name, which have values in most rows of both tables."""
     named = {name.casefold(): i for i, name in enumerate(theirs.columns[: theirs.cells.shape[1]])}
     return [
@@ -162,6 +204,14 @@ def _recurring(
         )
         by_chance = max(by_chance, alike if regular else 1 - math.exp(-alike))
     return int(np.minimum(leavers, newcomers).sum()), min(1.0, by_chance), int(smaller)
+
+
+def _by_design(cells: Cells) -> bool:
+    """Whether far fewer rows agree than by chance: they follow a plan, such as months in turn, that others have too."""
+    cells = cells[(cells > 0).all(axis=1)]
+    _, counts = np.unique(cells, axis=0, return_counts=True)
+    by_chance = _independent(cells, cells) if len(cells) else 0.0
+    return by_chance * len(cells) ** 2 / 2 >= _EXPECTED and _twins(counts.astype(float)) < by_chance / 2
 
 
 def _twins(rows: NDArray[np.float64]) -> float:

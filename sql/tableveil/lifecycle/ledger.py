@@ -116,8 +116,8 @@ def notes_of_numbers(
     so = f", as it is with {named([release for release, _ in more])}" if more else ""
     text = note(
         f"Nobody can tell whether the people of releases/{newest} are the same{so}: {part}, but both columns "
-        "number people in a row, and nothing else tells. If they are the same, list it in release.together_with or "
-        "give a repeat_reason; if not, say so in other_people.",
+        "number people in a row, and no other values or rows that the ledger keeps recur beyond chance. If they are "
+        "the same, list it in release.together_with or give a repeat_reason; if not, say so in other_people.",
         field=policy.person_column,
     )
     return (JointText(text, tuple(sorted(alike))),)

@@ -7,12 +7,15 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+import numpy as np
+
 from tableveil.backend import Session
 from tableveil.disclosure.accident import SPARSE, AgreeingRows, agreement, key_bits, row_bits, significance_bits
+from tableveil.disclosure.new_keys import NewKeys, no_old_keys
 from tableveil.errors import listed, shortened
 from tableveil.source.sketch import ROWS, Sketch
 from tableveil.state import sketches
-from tableveil.state.sketches import Likeness, RowPairs
+from tableveil.state.sketches import Likeness, RowPairs, RowsOfKeys, rows_like
 
 _ENOUGH_BITS = 14
 """An event less likely than one in 2^14 = 16,384 is no accident."""
@@ -52,6 +55,7 @@ def recurring(session: Session, sketch: Sketch, others: Collection[int]) -> Iter
     ]
     enough = [each for _, group in by_release for each in group if each.filled is not None and _is_enough(each)]
     pairs = sketches.row_pairs(session.ledger, sketch, [(each.release, each.position, each.own) for each in enough])
+    known = set[int]()
     for release, group in by_release:
         if any(each.filled is None for each in group):
             evidence = _by_values(group, sketch)
@@ -59,7 +63,26 @@ def recurring(session: Session, sketch: Sketch, others: Collection[int]) -> Iter
             of_release = {(position, own): rows for (of, position, own), rows in pairs.items() if of == release}
             evidence = _by_rows(group, sketch, of_release)
         if evidence is not None:
+            known.add(release)
             yield release, evidence
+    if mine := _rows_of_people(sketch):
+        for release, theirs in rows_like(session.ledger, mine, {*others} - known).items():
+            again = no_old_keys(theirs, mine)
+            if again is not None and again.rows >= LEAST_SHARED * min(again.new, again.gone):
+                yield release, _of_new_keys(again)
+
+
+def _rows_of_people(sketch: Sketch) -> RowsOfKeys | None:
+    """The rows of the column in which most values are in one record."""
+    kept = [sample for sample in sketch.samples if sample.cells is not None]
+    likest = max(kept, key=lambda sample: np.count_nonzero(sample.records == 1), default=None)
+    return None if likest is None else RowsOfKeys.of(sketch, likest.column)
+
+
+def _of_new_keys(again: NewKeys) -> Resemblance:
+    """No key says that they are the same people, so that a statement may say that they are others."""
+    before = f"{again.rows:,} of {again.new:,} rows{' sampled' * again.sampled} have the same {again.same} as one of"
+    return Resemblance(f"{before} {again.gone:,} in", f", and by chance {again.chance} would")
 
 
 def numbering(sketch: Sketch, person: str) -> Sketch | None:

@@ -298,14 +298,18 @@ class RowsOfKeys:
 
 
 def rows_like(ledger: Ledger, mine: RowsOfKeys, releases: Collection[int]) -> dict[int, RowsOfKeys]:
-    """Per release, where it kept rows, those of the key that has most of the values of a new table's key."""
+    """Per release, where it kept rows, those of the key that has most of the values of a new table's key.
+
+    Where none has any, they are those of the column in which most values are in one record.
+    """
     among = f"release IN ({', '.join(map(str, sorted(releases))) or 'NULL'})"
     with ledger.relation("sampled", pa.table({"value": mine.values})):
         arrays = ledger.arrays(
-            "WITH theirs AS (SELECT release, position, value, cells FROM tableveil.release_sample_values "
-            f"WHERE {among} AND cells IS NOT NULL), likest AS (SELECT release, arg_max(position, shared) AS position "
-            "FROM (SELECT release, position, count(*) AS shared FROM theirs JOIN sampled USING (value) GROUP BY ALL) "
-            "GROUP BY release) SELECT release, position, value, cells FROM theirs JOIN likest USING (release, position)"
+            "WITH theirs AS (SELECT release, position, value, records, cells FROM tableveil.release_sample_values "
+            f"WHERE {among} AND cells IS NOT NULL), likest AS (SELECT release, arg_max(position, likeness) AS position "
+            "FROM (SELECT release, position, [count(sampled.value), count_if(records = 1)] AS likeness "
+            "FROM theirs LEFT JOIN sampled USING (value) GROUP BY ALL) GROUP BY release) "
+            "SELECT release, position, value, cells FROM theirs JOIN likest USING (release, position)"
         )
     query = f"SELECT release, position, column_name, scale FROM tableveil.release_samples WHERE {among} ORDER BY ALL"
     samples = ledger.rows(query)
