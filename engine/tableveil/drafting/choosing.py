@@ -25,6 +25,12 @@ MOST_COMPARED = 13
 MOST_HIDDEN = 0.75
 """The share of `*` in a column from which another column goes; releases differ a little from the quick recoding."""
 
+_OFTEN_HIDDEN = 0.6
+"""The same share for a column without intervals: releases keep more of dates, and less of such columns."""
+
+_MOST_DAYS = 31
+"""A part of a date beyond is its year."""
+
 _NEARLY_ALL = 0.97
 """Where so many rows have one value, a column tells of few people, and singles these out."""
 
@@ -85,9 +91,12 @@ def choose_columns(
     names = [name for name in columns if name not in gone]
     if not names:
         return ColumnChoice((), 0.0, tuple(left))
-    chosen, loss, offered = _least_loss({name: columns[name] for name in names}, kinds, kept, first, k)
+    dated = [one.column for one in left if one.reason == PART_OF_DATE]
+    years = {name: columns[name] for name in dated if np.nanmin(columns[name]) > _MOST_DAYS}
+    chosen, loss, offered = _least_loss({name: columns[name] for name in names}, years, kinds, kept, first, k)
+    left = [one for one in left if one.column not in chosen]
     left += [Left(name, TOO_MANY) for name in names if name not in chosen]
-    return ColumnChoice(tuple(name for name in names if name in chosen), loss, tuple(left), offered)
+    return ColumnChoice(tuple(name for name in columns if name in chosen), loss, tuple(left), offered)
 
 
 def hiding(
@@ -205,12 +214,13 @@ _Recode = Callable[[Sequence[str]], _Recoded]
 
 def _least_loss(
     columns: Mapping[str, Numbers],
+    years: Mapping[str, Numbers],
     kinds: Mapping[str, ValueKind | None],
     kept: Collection[str],
     first: Sequence[str],
     k: int,
 ) -> tuple[list[str], float, tuple[tuple[str, float], ...]]:
-    levels = {name: _levels(values, kinds[name]) for name, values in columns.items()}
+    levels = {name: _levels(values, kinds[name]) for name, values in {**columns, **years}.items()}
     names = _fewer(columns, [name for name in columns if name in kept], first)
     removed: list[str] = []
 
@@ -233,7 +243,10 @@ def _least_loss(
         removed.append(gone)
     exchanged = _exchanged(columns, names, [name for name in removed if name not in first], kept, first, recoded)
     if len(columns) > FEW_COLUMNS:
-        exchanged = _shown(columns, exchanged, removed, kept, recoded)
+        # A year costs little beside its date, and tells more than a column that is `*`.
+        most = {name: MOST_HIDDEN if len(one.groups) > 2 else _OFTEN_HIDDEN for name, one in levels.items()}
+        most |= dict.fromkeys(kept, 1.0)
+        exchanged = _shown([*columns, *years], exchanged, [*removed, *years], most, recoded)
     return exchanged, recoded(exchanged).loss, _offers(exchanged, removed, recoded)
 
 
@@ -270,26 +283,25 @@ def _exchanged(
 
 
 def _shown(
-    columns: Collection[str], names: list[str], removed: Sequence[str], kept: Collection[str], recoded: _Recode
+    columns: Collection[str], names: list[str], removed: Sequence[str], most: Mapping[str, float], recoded: _Recode
 ) -> list[str]:
-    """The set in which columns that are `*` nearly throughout have given way to others, also those that matter."""
-    while True:
-        shares = dict(zip(names, recoded(names).hidden, strict=True))
-        hidden = [name for name in names if shares[name] > MOST_HIDDEN and name not in kept]
-        if not hidden:
-            return names
-        gone = max(hidden, key=lambda name: shares[name])
-        stay = {name for name in names if name != gone}
+    """The set in which columns that are `*` in too many rows have given way to others, also those that matter."""
+
+    def hidden_of(some: Sequence[str], result: _Recoded) -> dict[str, float]:
+        return {name: share for name, share in zip(some, result.hidden, strict=True) if share > most[name]}
+
+    def rank(some: Sequence[str]) -> tuple[int, float]:
+        result = recoded(some)
+        return len(hidden_of(some, result)), result.loss
+
+    while hidden := hidden_of(names, recoded(names)):
+        stay = {*names} - {max(hidden, key=lambda name: hidden[name])}
         sets = [[name for name in columns if name in {*stay, other}] for other in removed if other not in names]
-
-        def rank(some: Sequence[str]) -> tuple[int, float]:
-            result = recoded(some)
-            return sum(share > MOST_HIDDEN for share in result.hidden), result.loss
-
         better = min(sets, key=rank, default=names)
         if rank(better) >= rank(names):
-            return names
+            break
         names = better
+    return names
 
 
 def _offers(names: Sequence[str], removed: Sequence[str], recoded: _Recode) -> tuple[tuple[str, float], ...]:

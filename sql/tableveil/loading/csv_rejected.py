@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,11 @@ _REASONS = {
 _NEVER_LEFT_OUT = "UNQUOTED VALUE"
 
 _MOST_EXAMPLES = 3
+
+_TOTALS = re.compile(
+    r"\W*(grand total|totals?|totales|totale|totaal|totaux|sum|summe|gesamt|insgesamt|somme|soma|suma)\W*",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +121,11 @@ def _fault(group: Sequence[Rejected], how: CsvFormat, examples: bool) -> Fault:
 
 
 def _hint(group: Sequence[Rejected], how: CsvFormat) -> str:
+    totals = all(_TOTALS.fullmatch(one.example) for one in group)
+    return "Take it out if it is a line of totals, as it seems. " * totals + _hint_for_kind(group, how)
+
+
+def _hint_for_kind(group: Sequence[Rejected], how: CsvFormat) -> str:
     first = group[0]
     if first.breaks_off:
         return (

@@ -33,6 +33,20 @@ def test_a_column_that_matters_gives_way_where_nothing_would_be_left_of_it() -> 
     assert max(share for name, share in hidden.items() if name != "code0") <= choosing.MOST_HIDDEN
 
 
+def test_the_year_of_a_date_comes_before_a_column_of_which_nothing_would_be_left() -> None:
+    chance = np.random.default_rng(2)
+    days = chance.integers(17_532, 18_628, ROWS)
+    dates = days.astype("datetime64[D]")
+    codes = {f"code{j}": chance.integers(0, 12, ROWS) for j in range(12)}
+    first = {f"flag{j}": chance.random(ROWS) < 0.2 for j in range(6)} | {"day": days * 86_400}
+    year, month = (dates.astype(f"datetime64[{unit}]").astype(int) for unit in "YM")
+    columns = first | codes | {"year": year + 1970, "month": month % 12 + 1}
+    kinds = dict.fromkeys(columns, ValueKind.INTEGER) | {"day": ValueKind.DATE}
+    choice = choose_columns({n: v.astype(float) for n, v in columns.items()}, kinds, (), list(first), 5)
+    assert {*choice.chosen} == {*first, "year"}
+    assert {one.column for one in choice.left} == {*codes, "month"}
+
+
 def test_repeats_and_parts_of_dates_are_left_out() -> None:
     chance = np.random.default_rng(1)
     days = chance.integers(10_000, 18_000, ROWS)

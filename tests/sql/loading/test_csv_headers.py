@@ -89,6 +89,12 @@ def test_titles_above_the_names(session: Session, file: Path, title: str, delimi
     assert columns(session, file, content.removeprefix(title.replace(",", delimiter)))[1] == ""
 
 
+@pytest.mark.parametrize(("last", "is_total"), [("Total,45\n", True), ("SUMME:,45", True), ("Totalis,45\n", False)])
+def test_a_line_of_totals_is_called_one(session: Session, file: Path, last: str, is_total: bool) -> None:
+    content = "id,pay\n" + "".join(f"{number},9\n" for number in range(5_000)) + last
+    assert ("a line of totals" in str(fault(session, file, content.encode()))) is is_total
+
+
 def test_units_below_the_names(session: Session, file: Path) -> None:
     content = f"top\nid,name,pay\nno,text,EUR\n-,-,-\n{ROWS}x,y,1\n".encode()
     error = fault(session, file, b"id,pay\nno,EUR\n1,2\n2,3\n3,4\n")
