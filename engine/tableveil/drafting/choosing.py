@@ -26,7 +26,7 @@ MOST_HIDDEN = 0.75
 """The share of `*` in a column from which another column goes; releases differ a little from the quick recoding."""
 
 _OFTEN_HIDDEN = 0.6
-"""The same share for a column without intervals: releases keep more of dates, and less of such columns."""
+"""The share for a column without intervals: releases keep more of dates than the quick recoding, and less of others."""
 
 _MOST_DAYS = 31
 """A part of a date beyond is its year."""
