@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from tableveil.backend import Session, WarehouseSession
 from tableveil.errors import InvalidError, depending_on, note, shortened
+from tableveil.lifecycle.copied_events import check_events
 from tableveil.lifecycle.recurrence import Resemblance, numbered_alike, numbering, recurring
 from tableveil.lifecycle.related_again import check_related_again
 from tableveil.lifecycle.repeat_hint import repeat_hint
@@ -69,6 +70,7 @@ def check_ledger(
         if not reasoned:
             asked = same_people.difference(together)
             _check_unreleased(session, policy, source, people, asked, rows=fingerprint is not None)
+            check_events(session, source, compared.difference(same_people, together, policy.other_people))
         for name in target.publish:
             check_readers(
                 session.embedded, name, target.publish_repeat_reason, same_people, "release.publish_repeat_reason"

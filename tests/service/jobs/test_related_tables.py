@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import replace
@@ -492,3 +493,51 @@ def test_whom_few_keys_fit_is_told_as_the_table_of_known_rows_counts_it(
     for each in (below, alone):
         assert ", ".join(f"{100 * some / of:.1f}" for some, of in zip(each, sample, strict=True)) + " %" in told
     assert told.endswith(f"by {listed([*map(str, sample)])} people who were looked at.")
+
+
+@pytest.mark.usefixtures("clinic")
+@pytest.mark.parametrize("key", ["whose", "'q' || whose", "hash(whose, 7)"])
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_table_with_the_columns_of_released_events_is_asked_about(
+    session: Session, open_manager: Open, key: str, alone: bool
+) -> None:
+    """Nobody compares rows of events: not with a copy under any keys, released alone or with other people."""
+    first = _policy(1, Anchor.FIRST_EVENT)
+    visits = TableReference("", "main", "copied")
+    (related,) = first.methods
+    assert isinstance(related, RelatedTables)
+    document = {
+        "tables": {"events": [{"table": "visits"}]},
+        "attributes": [
+            {"table": "visits", "column": each.column, "role": f"ROLE_{each.role}"}
+            for each in (AttributePolicy("whose", Role.IDENTIFYING), *related.events[0].attributes)
+        ],
+    }
+    session.execute(
+        f"""CREATE TABLE main.copied AS SELECT ({key})::VARCHAR AS who, * EXCLUDE (whose) FROM main.visits;
+            CREATE TABLE main.others AS SELECT who AS "{KEY.replace('"', '""')}", min(hash(who, 3) % 90) AS age
+            FROM main.copied GROUP BY who"""
+    )
+    target = replace(first.release, name="later", events=() if alone else ("copied",))
+    copied = replace(related.events[0], name="copied", table=visits, person="who")
+    second = replace(
+        first,
+        source=visits if alone else TableReference("", "main", "others"),
+        attributes=(replace(copied.attributes[1], hierarchy=SuppressionOnly()),) if alone else first.attributes,
+        person_column="who" if alone else KEY,
+        privacy_models=(KAnonymity(3),) if alone else first.privacy_models,
+        methods=() if alone else (replace(related, events=(copied,)),),
+        suppression_limit=Decimal(1),
+        release=target,
+    )
+    jobs = open_manager(policy_of=lambda _: first)
+    made = ended(jobs, jobs.submit(release_work(first, json.dumps(document))).number).result
+    assert made is not None
+    with pytest.raises(InvalidError) as refused:
+        jobs.submit(release_work(second, "{}"))
+    (fault,) = refused.value.faults
+    assert "main.copied' has the columns 'the day', 'ward's' and 'ill' of" in fault.found
+    assert f"the events 'visits' in releases/{made}, and nobody compared the rows" in fault.found
+    assert fault.hint == f"If they are of other people, say so: other_people: [releases/{made}]."
+    stated = replace(second, other_people=(made,))
+    assert ended(jobs, jobs.submit(release_work(stated, "{}")).number).result is not None
