@@ -103,6 +103,8 @@ _UNKNOWN = (
 _LARGE = tuple(10**digits - less for digits in range(2, 10) for less in (1, 2, 3))
 _REPEATED = tuple(int(digit * digits) for digit in "78" for digits in range(2, 7))
 _NEGATIVE = tuple(-number for number in (1, 6, 7, 8, 9, *_LARGE, *_REPEATED))
+_SMALL_NEGATIVE, _SCALE, _OFTEN_NEGATIVE = (-2, -3, -4, -5), 100, 0.01
+"""Beside values that are mostly beyond the scale, such as incomes, such numbers are codes if so many rows have one."""
 _DIGITS_OF_NONE, _MOST_DIGITS = (7, 8, 9), 11
 _TAIL = 0.1
 """Counts have fewer records of the greatest."""
@@ -247,13 +249,20 @@ def _codes_of_none(session: Session, value: str) -> list[tuple[str, float, int]]
     or the only numbers among several words. Single digits need few others, which are no counts.
     """
     codes = [*_LARGE, *_REPEATED, *_NEGATIVE]
-    small = session.rows(
-        f"SELECT {value}, sum(records)::BIGINT FROM temp.doubted_values "
+    listed = session.rows(
+        f"SELECT {value}, sum(records)::BIGINT, (SELECT CASE WHEN 2 * sum(records) FILTER (WHERE {value} > {_SCALE}) "
+        "> sum(records) THEN sum(records) END::BIGINT FROM temp.doubted_values) FROM temp.doubted_values "
         f"WHERE NOT coalesce(list_contains(?::DOUBLE[], {value}), false) GROUP BY 1 ORDER BY 1 LIMIT {_MOST_DIGITS}",
         [codes],
     )
+    small = [(number, records) for number, records, _ in listed]
     digits = _digits_of_none(small)
     codes += digits
+    codes += [
+        number
+        for number, records, of_large in listed
+        if number in _SMALL_NEGATIVE and of_large and records > _OFTEN_NEGATIVE * of_large
+    ]
     coded = f"list_contains(?::DOUBLE[], {value})"
     least, greatest, often, words = session.row(
         f"SELECT min({value}), max({value}), "

@@ -49,6 +49,7 @@ def repaired(session: Session) -> set[object]:
         "i % 90",
         "NULL::INT",
         "-i",
+        "CASE WHEN i % 20 < 2 THEN -2 ELSE i % 90 END",
         "(i % 7 - 3)::DOUBLE",
         "CASE WHEN i = 5 THEN 'nan'::DOUBLE WHEN i = 6 THEN 'inf'::DOUBLE ELSE i END",
         "9.5 + i % 90",
@@ -117,6 +118,7 @@ def test_days_that_stand_for_nothing(session: Session) -> None:
     [
         ("[1, 2, 97, 98, 99][1 + least(i % 30, 4)]", 932),
         ("CASE WHEN i % 100 = 7 THEN 97 WHEN i % 100 = 8 THEN -99 ELSE 1 + i % 2 END", 20),
+        ("CASE WHEN i % 20 = 7 THEN -1 WHEN i % 20 = 8 THEN -2 ELSE 100 * i END", 100),
         ("CASE WHEN i % 100 = 7 THEN -8 WHEN i % 100 = 8 THEN -9 ELSE i % 90 END", 20),
         ("CASE WHEN i % 10 = 7 THEN 99 ELSE 18 + i % 47 END", 100),
         ("CASE WHEN i % 100 = 7 THEN '997' ELSE lpad((1 + i % 300)::VARCHAR, 3, '0') END", 10),
@@ -149,6 +151,10 @@ def test_codes_of_no_value(session: Session, value: str, records: int) -> None:
     assert found(session, value).get(DoubtKind.SENTINEL, 0) == records
     if records:
         repaired(session)
+
+
+def test_rare_negative_amounts_are_no_codes(session: Session) -> None:
+    assert DoubtKind.SENTINEL not in found(session, "i - 5")
 
 
 def test_days_after_today(session: Session) -> None:
