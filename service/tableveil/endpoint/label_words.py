@@ -46,7 +46,7 @@ def used(meaning: LabelMeaning, how: str, also: str, answer: str = "") -> Misuse
     if meaning.part is Part.ANSWER:
         return Misuse(found, "a part of the answer", "Write .low, .high, .certain or .possible after it, in brackets.")
     if how == "ORDER BY":
-        hint = f"Select {rank} as well, and write ORDER BY {rank}, or ORDER BY min({rank}) with GROUP BY."
+        hint = f"With GROUP BY, write ORDER BY min({rank}). Else select {rank} as well, and write ORDER BY {rank}."
         return Misuse(found, "an order by their rank", hint)
     if how == "count(DISTINCT …)":
         hint = f"Write count(DISTINCT {rank}) for the number of labels: nobody knows that of the values."
