@@ -47,7 +47,7 @@ def test_rows_of_events_and_all_tables_that_were_read_are_compared() -> None:
     tables = compared(Side(release(1, "5", "7"), None), Side(release(2, "5", "7"), None)).tables
     overview = {row[0]: row[1:3] for row in tables[0].rows}
     assert overview["released rows of events"] == ("100", "200")
-    assert overview["read"] == ("main.patients, main.visits",) * 2
+    assert overview["tables read"] == ("main.patients, main.visits",) * 2
 
 
 def test_a_share_protects_the_column_of_its_own_table() -> None:
