@@ -9,9 +9,8 @@ from dataclasses import dataclass
 
 from tableveil.backend import Session, WarehouseSession
 from tableveil.errors import InvalidError, depending_on, note, shortened
-from tableveil.lifecycle.copied_events import check_events
 from tableveil.lifecycle.recurrence import Resemblance, numbered_alike, numbering, recurring
-from tableveil.lifecycle.related_again import check_related_again
+from tableveil.lifecycle.related_again import check_events, check_related_again
 from tableveil.lifecycle.repeat_hint import repeat_hint
 from tableveil.policy import Policy, TableReference
 from tableveil.policy.reason import says_something

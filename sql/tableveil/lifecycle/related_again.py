@@ -1,25 +1,29 @@
-"""A second release of people and their events: it has to replace the first, and its keys are re-linked by content."""
+"""A later release of people or events of related tables: keys are re-linked by content, and events may be copied."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlglot import exp
 
 from tableveil.backend import Session, WarehouseSession, column, identifier, render, table
-from tableveil.errors import InvalidError, Warned, depending_on, must_decide, shortened
+from tableveil.errors import InvalidError, Warned, depending_on, listed, must_decide, shortened
 from tableveil.policy import Anchor, IfExists, Policy, RelativeTime, Role
 from tableveil.policy.reason import says_something
 from tableveil.related.staging import days_of
 from tableveil.release.plan import ReleasePlan
+from tableveil.source import Source
 from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.releases import RELEASES, Release, ever_public
 
 _FIELD = "tables"
 _KEYS = "relinked_keys"
 """The temporary table of what an earlier release has of each key, where no other key has the same."""
+
+_MOST_NAMED = 3
 
 
 def check_related_again(session: WarehouseSession, policy: Policy, same_people: Collection[int]) -> None:
@@ -52,6 +56,52 @@ def check_related_again(session: WarehouseSession, policy: Policy, same_people: 
 
 def _has_keys(release: Release) -> bool:
     return _FIELD in json.loads(release.policy)
+
+
+def check_events(session: WarehouseSession, source: Source, others: Collection[int]) -> None:
+    """Raises `InvalidError` if a table has all columns which one of the other releases shows of events.
+
+    Nothing else would tell of a copy under other keys, released alone or with other people.
+    """
+    query = (
+        "SELECT number, policy FROM tableveil.releases "
+        "WHERE list_contains(?::BIGINT[], number) AND contains(policy, ?) ORDER BY number"
+    )
+    tables = {each.shown: {one.name.casefold() for one in each.columns} for each in (source, *source.related)}
+    for number, document in session.ledger.rows(query, [[*others], f'"{_FIELD}"']) if others else ():
+        for event, shown in _events(json.loads(document)):
+            for name, columns in tables.items():
+                if columns.issuperset(each.casefold() for each in shown):
+                    with depending_on([number]):
+                        raise _maybe_copied(number, event, shown, name)
+
+
+def _events(policy: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """The event tables of a policy's document, with their columns that are released.
+
+    A single column could be of any table.
+    """
+    for event in policy.get(_FIELD, {}).get("events", ()):
+        name = event.get("name") or event["table"]
+        shown = [
+            each["column"]
+            for each in policy.get("attributes", ())
+            if each.get("table") == name and not each.get("role", "").endswith(Role.IDENTIFYING)
+        ]
+        if len(shown) > 1:
+            yield name, shown
+
+
+def _maybe_copied(number: int, event: str, shown: list[str], name: str) -> InvalidError:
+    columns = listed([shortened(each) for each in shown], _MOST_NAMED)
+    return InvalidError.of(
+        "REPEATED_RELEASE",
+        "repeat_reason",
+        f"none, although {name} has the columns {columns} of the events {shortened(event)} in releases/{number}, and "
+        "nobody compared the rows: the ledger keeps those of people",
+        "the reason why these records are released once more",
+        f"If they are of other people, say so: other_people: [releases/{number}].",
+    )
 
 
 @dataclass(frozen=True, slots=True)

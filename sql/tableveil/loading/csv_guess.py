@@ -19,16 +19,16 @@ from tableveil.drafting import Meaning, meaning_of
 from tableveil.errors import InternalError
 from tableveil.loading.columns import MOST_COLUMNS
 from tableveil.loading.csv_centuries import fitting_two, guessed_pivot
-from tableveil.loading.csv_converted import BLANKS
+from tableveil.loading.csv_converted import BLANKS, as_stored, plain
 from tableveil.loading.csv_encoding import encoding_of
 from tableveil.loading.csv_file import scan
 from tableveil.loading.csv_header import csv_columns, csv_width, first_rows, is_unnamed, title_lines
 from tableveil.loading.csv_lines import check_longest_line
-from tableveil.loading.csv_no_records import lines_without_records
 from tableveil.loading.csv_types import found_types
 from tableveil.loading.model import CsvFormat
 from tableveil.loading.unpacked import unpacked
 from tableveil.source.doubtful import NO_DAYS
+from tableveil.source.no_records import no_records
 
 _DELIMITERS = ",;\t|"
 _ROWS_SHOWN = 25
@@ -196,8 +196,7 @@ def guess_csv(
         if "century_pivots" not in kept:
             how, centuries = _with_centuries(session, readable, how, contents, today or datetime.date.today())
             doubts += tuple(centuries)
-        numeric = [one.name for one in contents if one.mostly(_NUMBER_KINDS)]
-        doubts += lines_without_records(session, readable, how, [one.name for one in contents], numeric)
+        doubts += tuple(_without_records(session, readable, how, contents))
         names = tuple(contents[i].name for i in places)
         rows = [
             (line, tuple(cells[i] if i < len(cells) else "" for i in places))
@@ -356,6 +355,21 @@ def _with_values(
     if "date_format" not in kept and "timestamp_format" not in kept and not how.all_text:
         how = _with_dates(session, path, how, contents, doubts)
     return how, tuple(doubts)
+
+
+def _without_records(session: Session, path: Path, how: CsvFormat, contents: Sequence[_Contents]) -> Iterator[str]:
+    """How many lines seem to be no records, before they are loaded as such."""
+    rows, rejected = scan({path: ""}, how, dict.fromkeys((one.name for one in contents), "VARCHAR"))
+    columns = {one.name: plain(how, one.name) for one in contents}
+    numbers = {one.name: as_stored(how, one.name, "DOUBLE") for one in contents if one.mostly(_NUMBER_KINDS)}
+    lines = sum(found.rows for found in no_records(session, rows, columns, numbers))
+    rejected(session)
+    if lines:
+        which = "A line seems" if lines == 1 else f"{lines:,} lines seem"
+        yield (
+            f"{which} to be totals of the others, a note or empty, and would count as people: delete such lines, or "
+            "take the query without them that a proposal writes."
+        )
 
 
 def _with_decimals(how: CsvFormat, contents: Sequence[_Contents], doubts: list[str]) -> CsvFormat:

@@ -13,6 +13,7 @@ from tableveil.errors import Fault, InvalidError, shortened
 from tableveil.loading.csv_header import DEFAULT_DELIMITER, DEFAULT_QUOTE
 from tableveil.loading.csv_lines import ends_whole
 from tableveil.loading.model import MOST_LINES_LISTED, CsvFormat, RejectedLine
+from tableveil.source.no_records import TOTAL
 
 MOST_REJECTED = 100_000
 """The most rejected values that are listed where none may be left out: the database keeps their lines."""
@@ -30,11 +31,6 @@ _REASONS = {
 _NEVER_LEFT_OUT = "UNQUOTED VALUE"
 
 _MOST_EXAMPLES = 3
-
-_TOTALS = re.compile(
-    r"\W*(grand total|totals?|totales|totale|totaal|totaux|sum|summe|gesamt|insgesamt|somme|soma|suma)\W*",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +117,7 @@ def _fault(group: Sequence[Rejected], how: CsvFormat, examples: bool) -> Fault:
 
 
 def _hint(group: Sequence[Rejected], how: CsvFormat) -> str:
-    totals = all(_TOTALS.fullmatch(one.example) for one in group)
+    totals = all(re.search(TOTAL, one.example) for one in group)
     return "Take it out if it is a line of totals, as it seems. " * totals + _hint_for_kind(group, how)
 
 

@@ -21,11 +21,13 @@ _FEWEST_ADDENDS = 3
 _FEWEST_FILLED = 4
 """Where rows have fewer values, few of them say nothing."""
 
-_TOTAL = (
+TOTAL = (
     r"(?i)^\W*((grand|sub|sous|zwischen|gesamt|end)\W?)?(totals?|totales?|totaux|totaal|totais|summen?|sums?|sumas?|"
     r"sommes?|somm[ae]|somas?|gesamt|insgesamt|anzahl|mean|average|mittelwert|durchschnitt|moyenne|m[eé]dia|promedio|"
     r"gemiddelde)(\W.{0,20})?$"
 )
+"""Words for totals and means in a cell, for DuckDB and Python alike."""
+
 _NOTE = r"^\W*[*(©]|:|\S\s+\S+\s+\S"
 """Words, or what begins like a footnote; a single word may be somebody's number."""
 
@@ -52,9 +54,7 @@ def no_records(
         "FROM (SELECT $texts AS texts, $numbers AS numbers FROM $rows)",
         texts=exp.Array(expressions=[expression("nullif(trim($one), '')", one=one) for one in columns.values()]),
         totals=exp.Array(
-            expressions=[
-                expression(f"regexp_matches(texts[{i}], $total)", total=text(_TOTAL)) for i in _places(columns)
-            ]
+            expressions=[expression(f"regexp_matches(texts[{i}], $total)", total=text(TOTAL)) for i in _places(columns)]
         ),
         numbers=exp.Array(expressions=list(numbers.values()) or [exp.null()]),
         rows=rows,
