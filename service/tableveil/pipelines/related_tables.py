@@ -523,5 +523,5 @@ def _nothing_valid(counts: CountedRelated, outcome: RelatedOutcome) -> Infeasibl
         "tables.rows_limit",
         f"{problem.removable:,} of {problem.rows:,} rows, where {removed:,} have to go at the best levels found",
         f"at least {_limit(removed, problem.rows)}",
-        "Or allow higher levels, ask for a smaller m, or keep fewer rows of a person (most_rows_of_a_person).",
+        "Or allow higher levels, ask for a smaller k or m, or keep fewer rows of a person (most_rows_of_a_person).",
     )
