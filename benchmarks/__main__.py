@@ -150,14 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             joins,
             fifty,
         ],
-        "related": [
-            worlds,
-            unrepaired,
-            enumerated,
-            lambda: nafld(options.nafld),
-            readmissions,
-            cost_of_related,
-        ],
+        "related": [worlds, unrepaired, enumerated, lambda: nafld(options.nafld), readmissions, cost_of_related],
         "sql": [reading, analysts, agreement, publishing],
         "answers": [lambda: estimates(options.shared), first_tries, intervals, speed_of_answers, metadata],
         "scale": [lambda: growth(options.sizes), lambda: lake(options.lake_rows)],
@@ -184,11 +177,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument(
-        "--only",
-        choices=PARTS,
-        help="one part instead of all",
-    )
+    parser.add_argument("--only", choices=PARTS, help="one part instead of all")
     parser.add_argument("--rows", type=_positive, default=DEFAULT_ROWS, help="of the large table (%(default)s)")
     parser.add_argument("--runs", type=_positive, default=3, help="with the large table (%(default)s)")
     parser.add_argument("--sizes", type=_sizes, default=SIZES, help="rows of the scale part, such as 1000000,10000000")

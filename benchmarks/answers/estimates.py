@@ -166,9 +166,7 @@ _SHARED: dict[str, tuple[Asked, str]] = {
     ),
     "fars": (
         Asked(
-            ("iage",),
-            ("irace", "isex", "ihispanic", "istatenum", "ideathmon"),
-            plain_texts=("iinjury", "ideathday"),
+            ("iage",), ("irace", "isex", "ihispanic", "istatenum", "ideathmon"), plain_texts=("iinjury", "ideathday")
         ),
         "iinjury",
     ),

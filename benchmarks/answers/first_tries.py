@@ -227,9 +227,7 @@ QUESTIONS = (
         _same_as(_histogram),
     ),
     Question(
-        "how many were suppressed",
-        f"SELECT value FROM {RELEASED}_about WHERE fact = 'suppressed_records'",
-        _suppressed,
+        "how many were suppressed", f"SELECT value FROM {RELEASED}_about WHERE fact = 'suppressed_records'", _suppressed
     ),
     Question(
         "what it promises, and how to cite it",

@@ -14,10 +14,7 @@ from tableveil.requests.classification import Classifier
 
 TITLE = "Classification: accuracies beside the reference's"
 
-CLASSIFIERS = {
-    Classifier.LOGISTIC_REGRESSION: "logistic_regression",
-    Classifier.NAIVE_BAYES: "naive_bayes",
-}
+CLASSIFIERS = {Classifier.LOGISTIC_REGRESSION: "logistic_regression", Classifier.NAIVE_BAYES: "naive_bayes"}
 """The classifiers that the reference measured, by the name in its results."""
 
 FOLDS = 10
@@ -56,10 +53,7 @@ def accuracies(shared: Path) -> Section:
             "on. Folds are drawn differently, and the classifiers differ: the reference's logistic regression learns "
             "online; its naive Bayes is Bernoulli's over 1,000 hashed words, which counts every category that a record "
             "does not have. Relative accuracy is above 1 where a classifier learns better from generalized values.",
-            table(
-                ("case", "ZeroR", "input", "output", "relative accuracy", "Brier, input", "Brier, output"),
-                rows,
-            ),
+            table(("case", "ZeroR", "input", "output", "relative accuracy", "Brier, input", "Brier, output"), rows),
         ),
     )
 

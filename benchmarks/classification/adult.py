@@ -16,16 +16,7 @@ from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
 
 DATASET = "adult"
-QUASI_IDENTIFIERS = (
-    "sex",
-    "age",
-    "race",
-    "marital-status",
-    "education",
-    "native-country",
-    "workclass",
-    "occupation",
-)
+QUASI_IDENTIFIERS = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")
 CLASS = "salary-class"
 K = 5
 

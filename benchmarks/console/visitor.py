@@ -35,13 +35,7 @@ def pages(waiting: str, own: int) -> dict[str, Sequence[str]]:
         "/worksheets/1/release",
         "/server",
     )
-    approver = (
-        "/releases",
-        "/approvals",
-        "/releases?state=pending",
-        f"/{waiting}",
-        f"/{waiting}/compare?with=1",
-    )
+    approver = ("/releases", "/approvals", "/releases?state=pending", f"/{waiting}", f"/{waiting}/compare?with=1")
     admin = ("/releases", "/server", "/server/audit", "/server/grants", "/server/principals", "/server/targets")
     return {"steward": steward, "approver": approver, "admin": admin}
 

@@ -14,14 +14,7 @@ from benchmarks.markdown import seconds, table
 from benchmarks.section import Section, verdict
 from tableveil.control import Control
 from tableveil.local_recoding import LocalPartition, LocalProblem, recode
-from tableveil.policy import (
-    Distance,
-    DistinctLDiversity,
-    EntropyLDiversity,
-    KAnonymity,
-    PrivacyModel,
-    TCloseness,
-)
+from tableveil.policy import Distance, DistinctLDiversity, EntropyLDiversity, KAnonymity, PrivacyModel, TCloseness
 
 HEADERS = ("case", "score", "goal", "", "bound", "classes", "CPU s", "wall s")
 

@@ -97,10 +97,7 @@ def ordered() -> Section:
             "through tables of classes by values that fit in a core's cache, and with pruning stop early. The others "
             "are how many times as long as ours they take, medians of neighbours in time. With few values ours is the "
             "straightforward sum.",
-            table(
-                ("values, classes, t", "kept", "entries", "ours ms", *PUBLISHED),
-                (row.cells for row in rows),
-            ),
+            table(("values, classes, t", "kept", "entries", "ours ms", *PUBLISHED), (row.cells for row in rows)),
             table(("values", *PUBLISHED, "goal", ""), _summary(rows)),
             "Grouping of the entries by class and value, which numpy does before any check: CPU milliseconds.",
             table(("values, classes", "pairs", *GROUPINGS), _groupings()),

@@ -95,10 +95,7 @@ def _job(data: Path) -> Iterator[list[str]]:
     for phase, spent in run.release.phase_seconds.items():
         yield [phase, seconds(spent)]
     beside = run.seconds - run.release.proof.seconds
-    yield [
-        f"all but the search, goal: at most {MOST_BESIDE}",
-        f"{seconds(beside)} {verdict(beside <= MOST_BESIDE)}",
-    ]
+    yield [f"all but the search, goal: at most {MOST_BESIDE}", f"{seconds(beside)} {verdict(beside <= MOST_BESIDE)}"]
 
 
 @contextmanager

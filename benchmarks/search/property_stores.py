@@ -74,16 +74,7 @@ def property_stores(shared: Path) -> Section:
                         times(slowest / run.seconds),
                     )
                 )
-    headers = (
-        "search and property",
-        "store",
-        "queries",
-        "hits",
-        "added",
-        "kept",
-        "CPU ms",
-        "faster",
-    )
+    headers = ("search and property", "store", "queries", "hits", "added", "kept", "CPU ms", "faster")
     return Section(
         "Property stores",
         (

@@ -43,11 +43,7 @@ class Subject:
 
 def subjects(shared: Path) -> Iterator[Subject]:
     """Three tables of the folder, and the demo's hospital."""
-    for name, columns, target in (
-        ("adult", 8, "salary-class"),
-        ("fars", 7, "iinjury"),
-        ("mach2019", 10, "Q5A"),
-    ):
+    for name, columns, target in (("adult", 8, "salary-class"), ("fars", 7, "iinjury"), ("mach2019", 10, "Q5A")):
         dataset = Dataset.open(shared / "data", name)
         table = dataset.table()
         chosen = [column for column in dataset.columns if column != target][:columns]

@@ -8,15 +8,7 @@ from itertools import count
 import pyarrow as pa
 import pytest
 
-from tests.adversary.publishing import (
-    Document,
-    Publish,
-    PublishEach,
-    Published,
-    create_source,
-    in_schema,
-    publish_from,
-)
+from tests.adversary.publishing import Document, Publish, PublishEach, Published, create_source, in_schema, publish_from
 
 
 @pytest.fixture(scope="session")

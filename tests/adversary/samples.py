@@ -37,11 +37,7 @@ def patients(kept: int = 60, outliers: int = 2, outlier_sex: str = "M") -> pa.Ta
     draw = random.Random("patients")
     cities_of = {region: [city for city, r in cities() if r == region] for region in _REGIONS}
     records = [
-        {
-            "age": draw.choice(_AGES),
-            "sex": "FM"[i % 2],
-            "city": draw.choice(cities_of["north" if i % 3 else "south"]),
-        }
+        {"age": draw.choice(_AGES), "sex": "FM"[i % 2], "city": draw.choice(cities_of["north" if i % 3 else "south"])}
         for i in range(kept)
     ]
     records += [{"age": 20 + i, "sex": outlier_sex, "city": cities_of["rare"][i % 2]} for i in range(outliers)]

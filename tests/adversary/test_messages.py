@@ -92,9 +92,7 @@ JOBS = {
         "DATABASE_ERROR", new("bad", "IDENTIFYING"), (FAILING.format("name"),)
     ),
     "a quasi-identifier that the database cannot read": Job(
-        "DATABASE_ERROR",
-        new("bad", "QUASI_IDENTIFIER", hierarchy={"suppression_only": {}}),
-        (FAILING.format("city"),),
+        "DATABASE_ERROR", new("bad", "QUASI_IDENTIFIER", hierarchy={"suppression_only": {}}), (FAILING.format("city"),)
     ),
 }
 

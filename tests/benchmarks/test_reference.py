@@ -207,10 +207,7 @@ def test_samples_are_judged_together(run: Runner) -> None:
         # worse.
         ({"priv": "k:2;entropy-l-grassberger:age:3"}, {1 / 3: "pass", 0.5: "differs as named", 0.2: "MISS"}),
         # It may accept classes without anybody of the sample: our result is not better.
-        (
-            {"priv": "k:2;d-presence:0.4:0.6", "subset": "mod:2"},
-            {0.0: "pass", -0.1: "differs as named", 0.1: "MISS"},
-        ),
+        ({"priv": "k:2;d-presence:0.4:0.6", "subset": "mod:2"}, {0.0: "pass", -0.1: "differs as named", 0.1: "MISS"}),
         ({"priv": "k:2;d-presence:0.6:1", "subset": "mod:2"}, {None: "pass", 0.5: "differs as named"}),
         # Without oddities of the models, or with a least share of 0, equal results are expected.
         ({"priv": "k:2;d-presence:0:0.6", "subset": "mod:2"}, {0.0: "pass", -0.1: "MISS"}),

@@ -28,12 +28,7 @@ def write_dataset(folder: Path) -> None:
 def case(id_: str = "tiny", expected: Mapping[str, Any] | None = None, **settings: str) -> dict[str, Any]:
     """A case on the dataset."""
     usual = {"dataset": "tiny", "qis": "age,city", "priv": "k:4", "supp": "0.4", "metric": "loss:am:0.5"}
-    return {
-        "id": id_,
-        "case": {**usual, **settings},
-        "expected": expected or {},
-        "arx": {"transformations_checked": 6},
-    }
+    return {"id": id_, "case": {**usual, **settings}, "expected": expected or {}, "arx": {"transformations_checked": 6}}
 
 
 def write(path: Path, lines: Sequence[str]) -> None:

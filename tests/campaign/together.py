@@ -29,11 +29,7 @@ from tests.service.jobs.contexts import context
 
 AREAS, AGES = 4, (20, 80)
 BY_REASON = "by reason"
-MODES: dict[str, LeftBehind | None] = {
-    "REQUIRE": LeftBehind.REQUIRE,
-    "REPORT": LeftBehind.REPORT,
-    BY_REASON: None,
-}
+MODES: dict[str, LeftBehind | None] = {"REQUIRE": LeftBehind.REQUIRE, "REPORT": LeftBehind.REPORT, BY_REASON: None}
 
 Chain = tuple[str | None, ...]
 """Somebody's labels in all releases; None is no row."""

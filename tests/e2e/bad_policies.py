@@ -190,10 +190,7 @@ BAD: dict[str, Bad] = {
         game({"profitability": {}}, adversary_gain="300 EUR"), "game.adversary_gain", "'300 EUR' decimal"
     ),
     "a population without the people of the source": invalid(
-        {
-            **game({"profitability": {"success": "SUCCESS_JOURNALIST"}}),
-            "population": {"table": {"table": "strangers"}},
-        },
+        {**game({"profitability": {"success": "SUCCESS_JOURNALIST"}}), "population": {"table": {"table": "strangers"}}},
         "population.table",
         "too few people records combinations",
     ),

@@ -214,10 +214,7 @@ CALLS: dict[str, tuple[Call, str]] = {
     "a file in a common table expression": (submit("WITH a AS (FROM 'there.csv') SELECT * FROM a"), "source_query"),
     "writing a file": (submit("COPY people TO 'new.csv'"), "source_query"),
     "an ENUM where none fits": (submit("SELECT age, name + 1 AS more FROM people"), "source_query"),
-    "a list of ENUMs": (
-        submit("SELECT age, [name] AS names FROM people", policy_pb2.ROLE_SENSITIVE),
-        "source.'names'",
-    ),
+    "a list of ENUMs": (submit("SELECT age, [name] AS names FROM people", policy_pb2.ROLE_SENSITIVE), "source.'names'"),
 }
 
 

@@ -18,10 +18,7 @@ from tests.postgresql import Cluster
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "dbt"
 
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.skipif(shutil.which("dbt") is None, reason="dbt is not installed"),
-]
+pytestmark = [pytest.mark.long, pytest.mark.skipif(shutil.which("dbt") is None, reason="dbt is not installed")]
 
 
 def dbt(target: str, into: Path, *command: str, **environment: str) -> None:

@@ -135,11 +135,7 @@ def test_cancelled_and_killed(serve: Serve, database: Path) -> None:
     server = serve(database)
     with Client(server.address) as client:
         job = client.get_job(third.name)
-        assert (job.state, job.failure.code, job.result) == (
-            job_service_pb2.JOB_STATE_INTERRUPTED,
-            "INTERRUPTED",
-            "",
-        )
+        assert (job.state, job.failure.code, job.result) == (job_service_pb2.JOB_STATE_INTERRUPTED, "INTERRUPTED", "")
         # A repeated request starts it again.
         again = client.submit_analysis(request)
         assert again.name != third.name

@@ -27,10 +27,7 @@ def policy(client: int, number: int) -> Document:
     source = "shared" if number % 2 else f"own_{client}"
     release = {"name": f"release_{client}_{number}", "kind": "VIEW" if number % 3 == 0 else "TABLE"}
     return samples.policy(
-        source,
-        privacy_models=[{"k_anonymity": {"k": 2 + client + number}}],
-        release=release,
-        repeat_reason="a test",
+        source, privacy_models=[{"k_anonymity": {"k": 2 + client + number}}], release=release, repeat_reason="a test"
     )
 
 

@@ -21,9 +21,7 @@ MIXED = [
     samples.attribute("id", "IDENTIFYING"),
     samples.attribute("income", "QUASI_IDENTIFIER", aggregation={"top_coding": "2000"}, nulls="SUPPRESS"),
     samples.attribute(
-        "zip",
-        "QUASI_IDENTIFIER",
-        hierarchy={"intervals": {"minimum": "0", "maximum": "89", "widths": ["3", "9"]}},
+        "zip", "QUASI_IDENTIFIER", hierarchy={"intervals": {"minimum": "0", "maximum": "89", "widths": ["3", "9"]}}
     ),
     samples.attribute("age", "QUASI_IDENTIFIER", aggregation={"function": "INTERVAL", "grid": "5"}),
     samples.attribute("illness", "SENSITIVE"),

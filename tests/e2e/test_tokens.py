@@ -11,13 +11,7 @@ from click.testing import CliRunner
 
 from tableveil.cli.main import cli
 from tableveil.client import Client
-from tableveil.errors import (
-    DeniedError,
-    InvalidError,
-    NotFoundError,
-    TableveilError,
-    UnauthenticatedError,
-)
+from tableveil.errors import DeniedError, InvalidError, NotFoundError, TableveilError, UnauthenticatedError
 from tableveil.identity.secret import new_secret, token_file
 from tableveil.v1 import access_pb2
 from tableveil.v1.audit_service_pb2 import AUDIT_EVENT_OFFLINE

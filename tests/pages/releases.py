@@ -81,9 +81,7 @@ def _aggregated_policy() -> Document:
 RELEASES: dict[str, Callable[[], Document]] = {
     "small": lambda: samples.policy("people", "small"),
     "stricter": lambda: samples.policy(
-        "people",
-        privacy_models=[{"k_anonymity": {"k": 20}}],
-        release={"name": "small", "if_exists": "REPLACE"},
+        "people", privacy_models=[{"k_anonymity": {"k": 20}}], release={"name": "small", "if_exists": "REPLACE"}
     ),
     "sixty": _wide_policy,
     "local": lambda: samples.policy("recoded", "local", quality_model=_LOSS, local_recoding={}),

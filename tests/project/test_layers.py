@@ -42,10 +42,7 @@ def test_each_package_has_its_place_in_the_order(name: str, layer: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "layer"),
-    [
-        ("the engine knows neither a database nor a network", "engine"),
-        ("the database layer knows no network", "sql"),
-    ],
+    [("the engine knows neither a database nor a network", "engine"), ("the database layer knows no network", "sql")],
 )
 def test_forbidden_imports_cover_every_package(name: str, layer: str) -> None:
     assert set(contract(name)["source_modules"]) == {f"tableveil.{package}" for package in packages(layer)}

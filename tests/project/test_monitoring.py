@@ -76,11 +76,7 @@ def test_all_figures_exist(known: dict[str, set[str]]) -> None:
 
 def test_all_labels_exist(known: dict[str, set[str]]) -> None:
     labels = set().union(*known.values()) | {"job", "instance"}
-    values = {
-        "state": {state.value.lower() for state in JobState},
-        "door": set(STEPS.values()),
-        "code": {"INTERNAL"},
-    }
+    values = {"state": {state.value.lower() for state in JobState}, "door": set(STEPS.values()), "code": {"INTERNAL"}}
     for text in expressions():
         for group in re.findall(r"\bby \(([^)]*)\)", text):
             assert set(group.split(", ")) <= labels

@@ -48,10 +48,7 @@ def page() -> Iterator[str]:
 def _row(method: MethodDescriptor) -> list[str]:
     access = declared([method.containing_service])[f"/{method.containing_service.full_name}/{method.name}"]
     roles = ", ".join(sorted(map(str.lower, access.roles))) + ON_SERVER * access.whole_server
-    streamed = [
-        *["takes a stream"] * method.client_streaming,
-        *["answers with a stream"] * method.server_streaming,
-    ]
+    streamed = [*["takes a stream"] * method.client_streaming, *["answers with a stream"] * method.server_streaming]
     kind = f" It {' and '.join(streamed)}." if streamed else ""
     text = comments().get(f"{method.containing_service.name}.{method.name}", "")
     return [f"`{method.name}`", roles, names(access.resources), f"{text}{kind}".strip()]

@@ -19,10 +19,7 @@ def measures(
         accuracy=accuracy,
         brier=1 - accuracy,
         confusion=((5, 7), (2**40, 3)),
-        classes=(
-            ClassMeasures("no", 0.5, 0.25, 0.625, curve),
-            ClassMeasures("ye\x1bs", None, 0.75, None, ()),
-        ),
+        classes=(ClassMeasures("no", 0.5, 0.25, 0.625, curve), ClassMeasures("ye\x1bs", None, 0.75, None, ())),
     )
 
 

@@ -45,11 +45,7 @@ def database(spark_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         yield database
 
 
-MODELS = (
-    KAnonymity(2),
-    DistinctLDiversity("illness", 2),
-    TCloseness("illness", Decimal("0.4"), Distance.EQUAL),
-)
+MODELS = (KAnonymity(2), DistinctLDiversity("illness", 2), TCloseness("illness", Decimal("0.4"), Distance.EQUAL))
 
 
 @pytest.mark.parametrize(

@@ -38,11 +38,7 @@ def measure(classes: NDArray[np.integer[Any]], probabilities: NDArray[np.float64
 
 
 def _of_one(
-    label: str,
-    confusion: NDArray[np.int64],
-    code: int,
-    of_it: NDArray[np.bool_],
-    probability: NDArray[np.float64],
+    label: str, confusion: NDArray[np.int64], code: int, of_it: NDArray[np.bool_], probability: NDArray[np.float64]
 ) -> ClassMeasures:
     right, predicted, there = int(confusion[code, code]), int(confusion[:, code].sum()), int(confusion[code].sum())
     area: float | None = None

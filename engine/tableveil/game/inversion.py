@@ -72,10 +72,7 @@ def groups_at(combinations: Combinations, to: Transformation, rows: NDArray[np.i
 
 
 def crowds(
-    groups: Sequence[NDArray[np.integer[Any]]],
-    people: NDArray[np.int64],
-    at: Transformation,
-    maps: LevelMaps,
+    groups: Sequence[NDArray[np.integer[Any]]], people: NDArray[np.int64], at: Transformation, maps: LevelMaps
 ) -> NDArray[np.int64]:
     """Per entry with these groups at the transformation, the people of all entries in the same groups."""
     places, space = Blocks(at, groups, maps).places(at, [maps.size(j, level) for j, level in enumerate(at)])

@@ -118,8 +118,7 @@ def _period(match: re.Match[str]) -> Bounds:
         return Bounds(datetime.date(max(first_year, 1), 1, 1), datetime.date(first_year + 9, 12, 31))
     first, last = (3 * int(quarter) - 2, 3 * int(quarter)) if quarter else (int(month or 1), int(month or 12))
     return Bounds(
-        datetime.date(first_year, first, 1),
-        datetime.date(first_year, last, calendar.monthrange(first_year, last)[1]),
+        datetime.date(first_year, first, 1), datetime.date(first_year, last, calendar.monthrange(first_year, last)[1])
     )
 
 

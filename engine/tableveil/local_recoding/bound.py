@@ -48,11 +48,7 @@ def plain_bound(problem: LocalProblem, judge: Judge, control: Control) -> PlainB
 
 
 def lower_bound(
-    problem: LocalProblem,
-    judge: Judge,
-    classes: NDArray[np.int64],
-    control: Control,
-    plain: PlainBound | None = None,
+    problem: LocalProblem, judge: Judge, classes: NDArray[np.int64], control: Control, plain: PlainBound | None = None
 ) -> float:
     """No local recoding of the problem costs less; `classes` are a good one, from which higher numbers are guessed.
 

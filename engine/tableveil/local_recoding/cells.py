@@ -107,12 +107,7 @@ class Cells:
         self._descend(0, rows, np.zeros(len(rows), np.int64), np.zeros(len(rows)), wanted)
 
     def _descend(
-        self,
-        depth: int,
-        rows: NDArray[np.intp],
-        keys: NDArray[np.int64],
-        costs: NDArray[np.float64],
-        wanted: _Wanted,
+        self, depth: int, rows: NDArray[np.intp], keys: NDArray[np.int64], costs: NDArray[np.float64], wanted: _Wanted
     ) -> None:
         self._control.raise_if_stopped()
         self._visited += len(rows) * len(self._costs[depth])
@@ -155,10 +150,7 @@ class Cells:
         self._descend_all(depth + 1, waiting, wanted)
 
     def _descend_all(
-        self,
-        depth: int,
-        parts: list[tuple[NDArray[np.intp], NDArray[np.int64], NDArray[np.float64]]],
-        wanted: _Wanted,
+        self, depth: int, parts: list[tuple[NDArray[np.intp], NDArray[np.int64], NDArray[np.float64]]], wanted: _Wanted
     ) -> None:
         if parts:
             rows, keys, costs = (np.concatenate(column) for column in zip(*parts, strict=True))

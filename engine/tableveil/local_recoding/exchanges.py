@@ -215,9 +215,7 @@ class Exchanges:
         low, high = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
         of = self._labels.between(low, high)
         self._sets = Sets(
-            np.zeros((rows, values.shape[1]), np.int32),
-            np.zeros((rows, values.shape[1]), np.int64),
-            np.zeros(rows),
+            np.zeros((rows, values.shape[1]), np.int32), np.zeros((rows, values.shape[1]), np.int64), np.zeros(rows)
         )
         self._sets.values[numbers], self._sets.levels[numbers], self._sets.costs[numbers] = (
             of.values,

@@ -75,11 +75,7 @@ class LeftBehindRule(ReleaseRule):
         return [every, *(self.earlier.among(some)[1:] for some in self.earlier.together)]
 
     def _few(
-        self,
-        codes: NDArray[np.int64],
-        records: NDArray[np.int64],
-        classes: EquivalenceClasses,
-        kept: NDArray[np.bool_],
+        self, codes: NDArray[np.int64], records: NDArray[np.int64], classes: EquivalenceClasses, kept: NDArray[np.bool_]
     ) -> NDArray[np.bool_]:
         """Per combination, whether it leaves some, but not enough people behind, and not all; last: none."""
         number = len(records)

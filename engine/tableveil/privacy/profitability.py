@@ -128,11 +128,7 @@ class ProfitabilityOfSampleRule(ReleaseRule):
         return pays
 
     def _payout(
-        self,
-        kept: NDArray[np.bool_],
-        counts: NDArray[np.int64],
-        sizes: NDArray[np.int64],
-        worth: NDArray[np.float64],
+        self, kept: NDArray[np.bool_], counts: NDArray[np.int64], sizes: NDArray[np.int64], worth: NDArray[np.float64]
     ) -> float:
         """The payout of all kept records together."""
         attack = self.stakes.attack_on_sample(counts[kept], sizes[kept])

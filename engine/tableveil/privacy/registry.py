@@ -153,10 +153,7 @@ def grids(model: PrivacyModel, records: int) -> Iterator[tuple[str, UnitSteps]]:
 
 
 def privacy_of(
-    models: Iterable[PrivacyModel],
-    counter: ClassCounter,
-    population_size: int | None = None,
-    game: Game | None = None,
+    models: Iterable[PrivacyModel], counter: ClassCounter, population_size: int | None = None, game: Game | None = None
 ) -> Conjunction:
     """The rule of all these models together, for the source that the counter counts."""
     facts = Facts(counter, population_size, game)

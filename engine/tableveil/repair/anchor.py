@@ -66,13 +66,7 @@ def repaired_with_anchor(
 
 
 def _lost(
-    facts: RowFacts,
-    kept: Ints,
-    class_of: Ints,
-    k: int,
-    m: int,
-    timed: NDArray[np.bool_],
-    hit: NDArray[np.bool_],
+    facts: RowFacts, kept: Ints, class_of: Ints, k: int, m: int, timed: NDArray[np.bool_], hit: NDArray[np.bool_]
 ) -> NDArray[np.intp]:
     """The facts by which too few people are seen to have lost their anchor."""
     live = np.flatnonzero(kept)

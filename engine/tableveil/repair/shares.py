@@ -48,12 +48,7 @@ class Having:
 
 
 def within_share(
-    one_in: Decimal,
-    having: Having,
-    facts: RowFacts,
-    class_of: Ints,
-    m: int,
-    check: Callable[[], None] = lambda: None,
+    one_in: Decimal, having: Having, facts: RowFacts, class_of: Ints, m: int, check: Callable[[], None] = lambda: None
 ) -> bool:
     """Whether no value is that of more than one in so many people of a class, whatever up to m of the facts are known.
 

@@ -21,10 +21,7 @@ from tableveil.v1 import job_service_pb2, policy_pb2, release_service_pb2
 from tableveil.wording.distinct import before_and_after, declared_domains, is_erased
 from tableveil.wording.exposures import HEADING
 
-_EXCLUDED_BECAUSE = {
-    "suppression": "they would suppress too many records",
-    "quality": "they cannot score better",
-}
+_EXCLUDED_BECAUSE = {"suppression": "they would suppress too many records", "quality": "they cannot score better"}
 
 _OBJECTS = {
     release_service_pb2.RELEASE_OBJECT_KIND_ROWS: "the anonymized rows",
@@ -293,11 +290,7 @@ def _proof(release: release_service_pb2.Release) -> Table:
 
 def _objects(release: release_service_pb2.Release) -> RenderableType:
     rows = [
-        (
-            wording.short(f"{release.target.schema}.{item.name}"),
-            _rows(item.rows),
-            _OBJECTS.get(item.kind, ""),
-        )
+        (wording.short(f"{release.target.schema}.{item.name}"), _rows(item.rows), _OBJECTS.get(item.kind, ""))
         for item in release.objects
     ]
     return listing(("object", "size", "holds"), rows, "none", numbers=("size",))

@@ -71,8 +71,7 @@ class _Asked:
         click.option("--folds", type=click.IntRange(min=2), help="Folds of the cross-validation. Default: 10."),
     ]
     seed: Annotated[
-        int,
-        click.option("--seed", type=click.IntRange(min=0), default=0, help="Draws records and folds. Default: 0."),
+        int, click.option("--seed", type=click.IntRange(min=0), default=0, help="Draws records and folds. Default: 0.")
     ]
     max_records: Annotated[
         int | None,

@@ -81,10 +81,7 @@ class _Options:
     openid_scopes: Annotated[
         str,
         click.option(
-            "--openid-scopes",
-            default="openid",
-            show_default=True,
-            help="With those that the service's tokens need.",
+            "--openid-scopes", default="openid", show_default=True, help="With those that the service's tokens need."
         ),
     ]
 

@@ -30,8 +30,7 @@ class _Scope:
     ]
     table: Annotated[str, click.option("--table", default="", help="Only on this table of the schema.")]
     release: Annotated[
-        str,
-        click.option("--release", default="", metavar="RELEASE", help="Only on this release, such as releases/7."),
+        str, click.option("--release", default="", metavar="RELEASE", help="Only on this release, such as releases/7.")
     ]
 
 

@@ -123,10 +123,7 @@ def _write_csv(session: CommandSession, stored: policy_pb2.StoredHierarchy, path
     """As ARX reads them: semicolons, no header."""
     require_free(path, "csv", overwrite)
     count = 0
-    with (
-        whole_file(path, "csv", overwrite) as partial,
-        partial.open("w", encoding="utf-8", newline="") as file,
-    ):
+    with whole_file(path, "csv", overwrite) as partial, partial.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter=";", lineterminator="\n")
         for row in session.client.read_hierarchy(stored):
             writer.writerow(row)
@@ -236,10 +233,7 @@ class _Previewed:
     stored: Annotated[
         policy_pb2.StoredHierarchy | None,
         click.option(
-            "--stored",
-            callback=_stored,
-            metavar="NAME[@VERSION]",
-            help="A hierarchy that is stored on the server.",
+            "--stored", callback=_stored, metavar="NAME[@VERSION]", help="A hierarchy that is stored on the server."
         ),
     ]
     alone: Annotated[

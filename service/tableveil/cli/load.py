@@ -150,9 +150,7 @@ class _Csv:
     no_guess: Annotated[
         bool,
         click.option(
-            "--no-guess",
-            is_flag=True,
-            help="CSV: take the defaults for what is not stated, as pipelines should.",
+            "--no-guess", is_flag=True, help="CSV: take the defaults for what is not stated, as pipelines should."
         ),
     ]
     max_rejected: Annotated[
@@ -246,8 +244,7 @@ class _Asked:
         click.option("--on-server", is_flag=True, help="The file is the server's, below one of its --load-directory."),
     ]
     request_id: Annotated[
-        str,
-        click.option("--request-id", default="", help="A name for this load: asked again, it loads nothing twice."),
+        str, click.option("--request-id", default="", help="A name for this load: asked again, it loads nothing twice.")
     ]
     format_name: Annotated[
         str | None,

@@ -67,12 +67,7 @@ TRIAL = click.option(
 @TRIAL
 @verb
 def submit(
-    session: CommandSession,
-    policy: PolicyFile,
-    wait: bool,
-    on_unpublished: str,
-    asked: JobOptions,
-    trial: bool,
+    session: CommandSession, policy: PolicyFile, wait: bool, on_unpublished: str, asked: JobOptions, trial: bool
 ) -> None:
     """Queue a job for the policy in a file, or on standard input.
 

@@ -98,10 +98,7 @@ def policy_argument(function: Callable[..., None]) -> Callable[..., None]:
             stated.append(("release.name", json.dumps(release_name)))
         if source is not None:
             table = source_reference(source, None)
-            stated += [
-                ("source_query", "null"),
-                ("source", json.dumps({"schema": table.schema, "table": table.table})),
-            ]
+            stated += [("source_query", "null"), ("source", json.dumps({"schema": table.schema, "table": table.table}))]
         if source_loads:
             first, *others = source_loads
             # A server that knows of one load only refuses it beside a query.

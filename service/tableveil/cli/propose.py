@@ -124,8 +124,7 @@ class _Wanted:
         ),
     ]
     seconds: Annotated[
-        str,
-        click.option("--seconds", metavar="SECONDS", default="", help="How long it may take about.  [default: 40]"),
+        str, click.option("--seconds", metavar="SECONDS", default="", help="How long it may take about.  [default: 40]")
     ]
     ask: Annotated[bool, click.option("--ask", is_flag=True, help="Ask in the terminal, also for texts of the report.")]
     documentation: Annotated[

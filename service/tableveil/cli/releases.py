@@ -111,8 +111,7 @@ class _Parts:
     """The part of a release that is shown."""
 
     explain: Annotated[
-        bool,
-        click.option("--explain", is_flag=True, help="Show why a release has its levels, instead of its account."),
+        bool, click.option("--explain", is_flag=True, help="Show why a release has its levels, instead of its account.")
     ]
     privacy: Annotated[
         bool,
@@ -269,12 +268,7 @@ def _of_release(release: release_service_pb2.Release, asked: _Parts) -> Renderab
 @DATABASE
 @verb
 def export(
-    session: CommandSession,
-    release: str,
-    path: Path,
-    format_name: str | None,
-    overwrite: bool,
-    storage_version: str,
+    session: CommandSession, release: str, path: Path, format_name: str | None, overwrite: bool, storage_version: str
 ) -> None:
     """Write a release's public objects to files.
 

@@ -103,8 +103,7 @@ class _Asked:
         click.option("--sampling-fraction", metavar="SHARE", help="The share of the population that the table has."),
     ]
     person: Annotated[
-        str | None,
-        click.option("--person", metavar="COLUMN", help="Says whose a record is, if people have several."),
+        str | None, click.option("--person", metavar="COLUMN", help="Says whose a record is, if people have several.")
     ]
     weight: Annotated[
         str | None,

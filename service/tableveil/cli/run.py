@@ -28,12 +28,7 @@ from tableveil.cli.verb import CommandSession
 @grouped(OwnServerOptions, "server")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON to stdout, with the field names of the protos.")
 def run(
-    policy: PolicyFile,
-    database: Path,
-    asked: JobOptions,
-    on_unpublished: str,
-    server: OwnServerOptions,
-    as_json: bool,
+    policy: PolicyFile, database: Path, asked: JobOptions, on_unpublished: str, server: OwnServerOptions, as_json: bool
 ) -> None:
     """Make the release of a policy at once, without a server: for pipelines.
 

@@ -26,12 +26,7 @@ def tokens() -> None:
 @tokens.command()
 @click.argument("principal")
 @click.option("--label", default="token", show_default=True, help="Tells the principal's tokens apart.")
-@click.option(
-    "--role",
-    multiple=True,
-    type=click.Choice([*ROLES]),
-    help="A role on the whole server; may be repeated.",
-)
+@click.option("--role", multiple=True, type=click.Choice([*ROLES]), help="A role on the whole server; may be repeated.")
 @click.option("--days", type=click.IntRange(1, 366), default=90, show_default=True, help="How long it is valid.")
 @click.option(
     "--database",

@@ -49,12 +49,7 @@ _KINDS = {error: kind for kind, error in _CLASSES.items()}
 _TOO_LARGE = re.compile(r"larger than max \((\d+) vs\. (\d+)\)")
 
 # The statuses of a call whose connection broke, or whose server was stopped.
-_BROKEN = {
-    grpc.StatusCode.UNAVAILABLE,
-    grpc.StatusCode.CANCELLED,
-    grpc.StatusCode.INTERNAL,
-    grpc.StatusCode.UNKNOWN,
-}
+_BROKEN = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN}
 
 
 class UnreachableError(TableveilError):

@@ -75,8 +75,7 @@ def _errors(address: str) -> Iterator[None]:
         match = _CODE.match(text.removeprefix("Flight error: "))
         if match is None:
             raise UnreachableError(
-                "UNREACHABLE",
-                f"the endpoint at {address} does not answer ({type(error).__name__}). {SPEAKS_TLS}",
+                "UNREACHABLE", f"the endpoint at {address} does not answer ({type(error).__name__}). {SPEAKS_TLS}"
             ) from None
         kind = next((of for base, of in _ERRORS.items() if isinstance(error, base)), TableveilError)
         raise kind(match[2], match[1]) from None

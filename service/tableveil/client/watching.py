@@ -30,10 +30,7 @@ ErrorOf = Callable[[grpc.RpcError], TableveilError]
 
 
 def watch(
-    open_stream: Streams,
-    get: Callable[[], job_service_pb2.Job],
-    error_of: ErrorOf,
-    sleep: Callable[[float], object],
+    open_stream: Streams, get: Callable[[], job_service_pb2.Job], error_of: ErrorOf, sleep: Callable[[float], object]
 ) -> Jobs:
     """The job as it is, then each change, the last one ended.
 

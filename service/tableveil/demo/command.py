@@ -70,10 +70,7 @@ def demo(rows: int, seed: int, directory: Path, in_browser: bool) -> None:
         console.print(f"\n[bold]2. A policy.[/bold] {policy_file} says what may be known; read its comments.")
         policy, _ = read_policy(text, "yaml")
         console.print("\n[bold]3. A job.[/bold] A server takes the policy over gRPC and searches:")
-        with (
-            _server(database, directory / LOG) as address,
-            Client(address, token_file=token_file(database)) as client,
-        ):
+        with _server(database, directory / LOG) as address, Client(address, token_file=token_file(database)) as client:
             release = _release(CommandSession(client, output), policy)
             console.print()
             console.print(account(release))

@@ -173,14 +173,8 @@ _SOUTH_ASIAN = (
 ETHNICITY_GROUPS: Mapping[str, tuple[Ethnicity, ...]] = {
     "European": (Ethnicity("White", 94.0, 8.0, _ENGLISH),),
     "African": (Ethnicity("Black", 1.5, 32.0, _AFRICAN_AMERICAN),),
-    "Hispanic": (
-        Ethnicity("Puerto Rican", 0.8, 17.0, _SPANISH),
-        Ethnicity("Dominican", 0.3, 17.0, _SPANISH),
-    ),
-    "Asian": (
-        Ethnicity("Chinese", 0.6, 10.0, _CHINESE),
-        Ethnicity("South Asian", 0.6, 9.0, _SOUTH_ASIAN),
-    ),
+    "Hispanic": (Ethnicity("Puerto Rican", 0.8, 17.0, _SPANISH), Ethnicity("Dominican", 0.3, 17.0, _SPANISH)),
+    "Asian": (Ethnicity("Chinese", 0.6, 10.0, _CHINESE), Ethnicity("South Asian", 0.6, 9.0, _SOUTH_ASIAN)),
     "Other": (
         Ethnicity("Native American", 0.8, 0.6, _ENGLISH),
         Ethnicity("Two or more", 1.4, 6.4, _ENGLISH + _AFRICAN_AMERICAN + _SPANISH),

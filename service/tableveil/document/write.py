@@ -35,12 +35,7 @@ def to_yaml(policy: policy_pb2.Policy) -> str:
 def dumped(document: dict[str, Any]) -> str:
     """A document, or a part of one, as `to_yaml` writes it."""
     return yaml.dump(
-        document,
-        Dumper=_Dumper,
-        sort_keys=False,
-        default_flow_style=False,
-        allow_unicode=True,
-        width=math.inf,
+        document, Dumper=_Dumper, sort_keys=False, default_flow_style=False, allow_unicode=True, width=math.inf
     )
 
 

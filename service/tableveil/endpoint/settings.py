@@ -66,8 +66,7 @@ class EndpointSettings:
     use: UseLimits = UseLimits()
     limits: QueryLimits = QueryLimits()
     lenient: Annotated[
-        bool,
-        Setting("Answer statements that sort, compare or average labels as texts; the schema has the hint."),
+        bool, Setting("Answer statements that sort, compare or average labels as texts; the schema has the hint.")
     ] = False
     metrics_address: Annotated[
         str | None,

@@ -7,12 +7,4 @@ from tableveil.lookups.reports import Reports
 from tableveil.lookups.results import Results, RiskAnalyses
 from tableveil.lookups.tables import Tables
 
-__all__ = [
-    "Hierarchies",
-    "Privacies",
-    "Releases",
-    "Reports",
-    "Results",
-    "RiskAnalyses",
-    "Tables",
-]
+__all__ = ["Hierarchies", "Privacies", "Releases", "Reports", "Results", "RiskAnalyses", "Tables"]

@@ -117,12 +117,7 @@ def _curves(assessment: v1.ClassAssessment) -> Iterator[tuple[str, Markup]]:
                 f"{assessment.class_column}: {assessment.labels[position]}, {wording.count(sizes[position])} records"
             )
             drawn = lines(
-                title,
-                "false positive rate",
-                "true positive rate",
-                [*curves, _CHANCE],
-                (0.0, 1.0),
-                (0.0, 1.0),
+                title, "false positive rate", "true positive rate", [*curves, _CHANCE], (0.0, 1.0), (0.0, 1.0)
             )
             yield title, drawn
 

@@ -161,11 +161,7 @@ class _Trials:
             suppressed_records=release.suppressed_records,
             highest_risk=release.risk_after.highest,
             columns=columns,
-            decisions=(
-                *(one.text for one in refusals),
-                *undecided(release.warnings),
-                *_erased(self.request, columns),
-            ),
+            decisions=(*(one.text for one in refusals), *undecided(release.warnings), *_erased(self.request, columns)),
         )
 
 

@@ -40,14 +40,7 @@ from tableveil.verification.drawn import covers
 
 FIELD = "differential_privacy"
 
-_KINDS = (
-    ValueKind.INTEGER,
-    ValueKind.DECIMAL,
-    ValueKind.DATE,
-    ValueKind.TIMESTAMP,
-    ValueKind.BOOLEAN,
-    ValueKind.TEXT,
-)
+_KINDS = (ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.DATE, ValueKind.TIMESTAMP, ValueKind.BOOLEAN, ValueKind.TEXT)
 """Equal values of these have equal texts, and the other way round."""
 
 _MADE_OF = "loss of the drawn rows"

@@ -99,10 +99,7 @@ class Drafts:
 
 
 def draft_of(
-    session: WarehouseSession,
-    source: Source,
-    query: str,
-    named: Mapping[Role, Sequence[str]] = MappingProxyType({}),
+    session: WarehouseSession, source: Source, query: str, named: Mapping[Role, Sequence[str]] = MappingProxyType({})
 ) -> PolicyDraft:
     """A draft for a source that was found; call it in a transaction, after the snapshot of its query."""
     figures, unmeasured = None, ""

@@ -16,11 +16,7 @@ LARGEST_BEFORE = 2_000_000
 
 
 def guarantees_of(
-    policy: Policy,
-    base: BaseHistogram,
-    counter: ClassCounter,
-    before: EquivalenceClasses | None,
-    plan: ReleasePlan,
+    policy: Policy, base: BaseHistogram, counter: ClassCounter, before: EquivalenceClasses | None, plan: ReleasePlan
 ) -> tuple[Guarantee, ...]:
     """The guarantees of the source's own classes, if they are given, and of the released classes and pool."""
     facts = facts_for(policy, base, counter)

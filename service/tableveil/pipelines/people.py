@@ -39,10 +39,7 @@ def people_risks(
 
 
 def people_warnings(
-    policy: Policy,
-    facts: Facts,
-    released: EquivalenceClasses,
-    pool: EquivalenceClasses | None = None,
+    policy: Policy, facts: Facts, released: EquivalenceClasses, pool: EquivalenceClasses | None = None
 ) -> Iterator[Warned]:
     """Warnings about the released classes and the pool; none if all records are other people."""
     if facts.people is None or not len(released.counts):

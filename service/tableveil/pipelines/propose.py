@@ -71,11 +71,7 @@ def run_proposal(job: JobContext, request: ProposalRequest, compose: Compose) ->
     job.report.phase(JobPhase.SEARCHING)
     made = tried(job, request, draft, lambda drafted, variant: _own(compose(wanted, drafted, variant)))
     ranked, recommendation = _ranked(made.alternatives, decisions, request)
-    notes = (
-        read.person.told,
-        *_notes(draft, made, read.singled, wanted, read.chosen),
-        *_paid(job, read, ranked[0]),
-    )
+    notes = (read.person.told, *_notes(draft, made, read.singled, wanted, read.chosen), *_paid(job, read, ranked[0]))
 
     # Releases of local recoding cannot be judged together.
     together = next(one for one in ranked if one.method != LOCAL)

@@ -200,8 +200,7 @@ def choice_of(policy: Policy) -> Choice:
     """The transformations that the policy's privacy models allow; Safe Harbor's part is in the lattice."""
     profitable = any(isinstance(model, Profitability) for model in policy.privacy_models)
     return Choice(
-        policy.break_even if profitable else None,
-        any(isinstance(model, NoAttack) for model in policy.privacy_models),
+        policy.break_even if profitable else None, any(isinstance(model, NoAttack) for model in policy.privacy_models)
     )
 
 

@@ -166,15 +166,7 @@ class RelatedTablesMethod(Method[CountedRelated]):
         anchor = _anchor(session, options.relative_time, len(counted.dictionaries), rows)
         shares = tuple(_share(session, counted, rows, model) for model in _shares(policy))
         return CountedRelated(
-            counted,
-            tuple(rows),
-            problem,
-            fact_of,
-            anchor,
-            shares,
-            secret,
-            tuple(notes),
-            job.control.raise_if_cancelled,
+            counted, tuple(rows), problem, fact_of, anchor, shares, secret, tuple(notes), job.control.raise_if_cancelled
         )
 
     def solve(self, job: JobContext, counts: CountedRelated) -> Solution:

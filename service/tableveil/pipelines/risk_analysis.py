@@ -57,11 +57,7 @@ from tableveil.state.risk_analyses import RISK_ANALYSES, ComparedRisk, Measure, 
 MOST_PEOPLE = 10**15
 """More people than ever lived; whole numbers up to it are exact as floating-point ones."""
 
-_NAMES = {
-    UniquenessEstimator.PITMAN: "Pitman",
-    UniquenessEstimator.ZAYATZ: "Zayatz",
-    UniquenessEstimator.SNB: "SNB",
-}
+_NAMES = {UniquenessEstimator.PITMAN: "Pitman", UniquenessEstimator.ZAYATZ: "Zayatz", UniquenessEstimator.SNB: "SNB"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,10 +236,7 @@ def _compared(
 
 def _of_each(frequencies: Frequencies, subsets: SubsetRisks) -> dict[str, NDArray[Any]]:
     """The risks of the records of each combination, by the name of their column."""
-    measures: dict[str, NDArray[Any]] = {
-        "records": frequencies.records,
-        "prosecutor_risk": 1 / frequencies.records,
-    }
+    measures: dict[str, NDArray[Any]] = {"records": frequencies.records, "prosecutor_risk": 1 / frequencies.records}
     if frequencies.people is not None:
         measures["journalist_risk"] = 1 / frequencies.people
     if frequencies.weights is not None:

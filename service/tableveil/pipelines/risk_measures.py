@@ -95,11 +95,7 @@ def compared_measures(sizes: ClassSizes, thresholds: Sequence[Decimal], populati
 
 def people_measures(risk: PeopleRisk) -> list[Measure]:
     """The measures where people have several records; `people` counts each person of a class as likely as another."""
-    return [
-        *_of_attack("prosecutor", risk.prosecutor),
-        *_of_attack("people", risk.people),
-        *_alone(risk),
-    ]
+    return [*_of_attack("prosecutor", risk.prosecutor), *_of_attack("people", risk.people), *_alone(risk)]
 
 
 def compared_of_people(risk: PeopleRisk) -> tuple[Measure, ...]:

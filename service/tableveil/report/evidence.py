@@ -70,9 +70,7 @@ def _exposures(facts: PublicFacts, release: Release) -> Iterator[Part]:
 
 
 def _column(
-    public_column: PublicColumn,
-    attribute: policy_pb2.Attribute | None,
-    result: AttributeResult | None,
+    public_column: PublicColumn, attribute: policy_pb2.Attribute | None, result: AttributeResult | None
 ) -> tuple[str, ...]:
     treatment = public_column.treatment if result is None else treatment_of(result)
     if result is not None and not result.aggregation:

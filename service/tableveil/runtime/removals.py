@@ -118,11 +118,7 @@ class Removals:
 
 
 def _recorded(
-    session: Session,
-    kind: RemovalKind,
-    target: TableReference,
-    rows: int,
-    erased: Erased | None = None,
+    session: Session, kind: RemovalKind, target: TableReference, rows: int, erased: Erased | None = None
 ) -> Removal:
     number, owner = REMOVALS.next_number(session.ledger), session.visibility.principal
     removal = Removal(number, kind, target.schema, target.table, now(), rows, owner)

@@ -188,8 +188,7 @@ class ServeSettings:
         Setting("A YAML file of grants, read at the start: commands add to it, and cannot change what is in it."),
     ] = None
     backup_directory: Annotated[
-        Path | None,
-        Setting("Where `tableveil backup` may write; without one there are no backups.", is_directory=True),
+        Path | None, Setting("Where `tableveil backup` may write; without one there are no backups.", is_directory=True)
     ] = None
     keep_days: Annotated[
         int | None,

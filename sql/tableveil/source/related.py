@@ -68,12 +68,7 @@ def _resolved(
 
 
 def _check_key(
-    people: Source,
-    policy: Policy,
-    event: EventTable,
-    columns: list[Column | tuple[str, str]],
-    type_: str,
-    field: str,
+    people: Source, policy: Policy, event: EventTable, columns: list[Column | tuple[str, str]], type_: str, field: str
 ) -> list[Fault]:
     """The fault of a person's column whose values are not compared with the people's key as they are."""
     key = next((each for each in people.columns if each.name == policy.person_column), None)

@@ -373,11 +373,7 @@ def _releases(**names: str) -> _Releases:
             *("proof.searched.runners_up", "explanation.itself", "explanation.neighbours"),
             *("attributes", "costs", "guarantees", "exposures", "risk_before", "risk_after", "risk_by_size"),
         ),
-        parts={
-            "objects": OBJECTS,
-            "source_tables": _SOURCE_TABLES,
-            "suppressed_labels": SUPPRESSIONS,
-        },
+        parts={"objects": OBJECTS, "source_tables": _SOURCE_TABLES, "suppressed_labels": SUPPRESSIONS},
         seen=seen_releases,
     )
 

@@ -236,12 +236,7 @@ def _on_lines(values: Numbers, calculated: Numbers) -> NDArray[np.bool_]:
 
 def _calculated(one: Numbers, other: Numbers, sign: str) -> Numbers:
     with np.errstate(all="ignore"):
-        calculated: Numbers = {
-            "-": one - other,
-            "+": one + other,
-            "/": one / other,
-            "\\": other / one,
-        }[sign]
+        calculated: Numbers = {"-": one - other, "+": one + other, "/": one / other, "\\": other / one}[sign]
         return calculated
 
 

@@ -147,11 +147,7 @@ def document(world: World, *, fixed: bool = True) -> dict[str, Any]:
     attributes: list[dict[str, Any]] = [
         {"column": "person", "role": "IDENTIFYING"},
         {"column": "town", **qi, "hierarchy": {"suppression_only": {}}},
-        {
-            "column": "age",
-            **qi,
-            "hierarchy": {"intervals": ages},
-        },
+        {"column": "age", **qi, "hierarchy": {"intervals": ages}},
         {"column": "sex", **qi, "hierarchy": {"suppression_only": {}}},
         {"column": "since", "role": "IDENTIFYING"},
         {"column": "ill", "role": "SENSITIVE"},

@@ -49,11 +49,7 @@ def test_error_keeps_all_faults_and_lists_them() -> None:
     error = InvalidError.about("X", "it is wrong", faults)
     assert error.faults == tuple(faults)
     assert error.message == "it is wrong (2 faults)"
-    assert str(error).splitlines() == [
-        "it is wrong (2 faults)",
-        "  a: found b; expected c",
-        "  d: found e; expected f",
-    ]
+    assert str(error).splitlines() == ["it is wrong (2 faults)", "  a: found b; expected c", "  d: found e; expected f"]
 
 
 @pytest.mark.parametrize(

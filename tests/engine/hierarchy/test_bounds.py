@@ -41,19 +41,11 @@ EVERY = [*DateUnit][2:]
 CODED = Intervals("-20", "119", ("5", "10"), bottom_coding="0", top_coding="90")
 RULES: dict[str, tuple[RuleHierarchy, ValueKind, Sequence[object]]] = {
     "integers": (CODED, ValueKind.INTEGER, INTEGERS),
-    "cut integers": (
-        Intervals("-20", "119", boundaries=(("0", "18", "65"), ("18",))),
-        ValueKind.INTEGER,
-        INTEGERS,
-    ),
+    "cut integers": (Intervals("-20", "119", boundaries=(("0", "18", "65"), ("18",))), ValueKind.INTEGER, INTEGERS),
     "coded integers": (Intervals("-20", "119", top_coding="90"), ValueKind.INTEGER, INTEGERS),
     "numbers": (Intervals("0", "50", ("2.5", "5"), top_coding="40"), ValueKind.DECIMAL, NUMBERS),
     "floats": (Intervals("0", "50", ("0.1", "5")), ValueKind.FLOAT, [float(number) for number in NUMBERS]),
-    "days": (
-        Intervals("2018-01-01", "2023-01-01", ("7", "28"), bottom_coding="2019-02-02"),
-        ValueKind.DATE,
-        DAYS,
-    ),
+    "days": (Intervals("2018-01-01", "2023-01-01", ("7", "28"), bottom_coding="2019-02-02"), ValueKind.DATE, DAYS),
     "periods": (Dates("2018-11-27", "2022-06-18", tuple(EVERY)), ValueKind.DATE, DAYS),
     "weeks": (Dates("2018-11-27", "2022-06-18", (DateUnit.WEEK,)), ValueKind.DATE, DAYS),
     "days of moments": (Dates("2020-01-01", "2020-02-01", (DateUnit.DAY, *EVERY)), ValueKind.TIMESTAMP, MOMENTS),
@@ -187,11 +179,7 @@ def test_safe_harbor_has_bounds() -> None:
 
 
 ORDERS: dict[str, tuple[HierarchyDefinition | None, ValueKind | None, list[str]]] = {
-    "mixed widths": (
-        CODED,
-        ValueKind.INTEGER,
-        ["< 0", "[0, 4]", "[0, 9]", "7", "[10, 19]", "100", ">= 100", "*"],
-    ),
+    "mixed widths": (CODED, ValueKind.INTEGER, ["< 0", "[0, 4]", "[0, 9]", "7", "[10, 19]", "100", ">= 100", "*"]),
     "mixed periods": (Dates("2020-01-01", "2024-01-01", (DateUnit.YEAR,)), ValueKind.DATE, ["2020-02", "2021", "*"]),
     "listed intervals": (InlineLevels(()), None, ["< 5", "5-9", "10-14", "> 14", "*"]),
     "words": (SuppressionOnly(), None, ["", "F", "M", "*"]),

@@ -339,9 +339,7 @@ def test_bounds_where_widths_would_start_intervals_give_the_same_labels(declared
     kept = [i for i, starts in enumerate(levels) if starts and (i == 0 or len(starts) < len(levels[i - 1]))]
     assume(kept and all(levels[: max(kept) + 1]))
     by_bounds = replace(
-        declared.rule,
-        widths=(),
-        boundaries=tuple(tuple(declared.text(start) for start in levels[i]) for i in kept),
+        declared.rule, widths=(), boundaries=tuple(tuple(declared.text(start) for start in levels[i]) for i in kept)
     )
     numbers = numbers_in(declared, beyond=3)
     values = [declared.value(number) for number in numbers]

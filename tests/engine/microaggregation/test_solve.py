@@ -192,10 +192,7 @@ def test_diversity_is_what_its_definition_says() -> None:
 def test_t_closeness_and_diversity_hold_together() -> None:
     table = distinct_table(4, 60)
     coarse = Table(table.rows, (tuple(code // 15 for code in table.codes[0]),), table.counts)
-    models: list[PrivacyModel] = [
-        TCloseness("s0", Decimal("0.3"), Distance.EQUAL),
-        DistinctLDiversity("s0", 4),
-    ]
+    models: list[PrivacyModel] = [TCloseness("s0", Decimal("0.3"), Distance.EQUAL), DistinctLDiversity("s0", 4)]
     for algorithm in ALGORITHMS:
         found = solved(coarse, 4, models, algorithm)
         assert farthest(coarse, found.clusters, 0, Distance.EQUAL) <= Fraction(3, 10)

@@ -115,10 +115,7 @@ def test_what_is_allowed_at_the_edge(changes: dict[str, Any]) -> None:
         ({"release": guarded(minimum_records=-1)}, ["release.guards.minimum_records"]),
         ({"release": guarded(maximum_record_change=Decimal("NaN"))}, ["release.guards.maximum_record_change"]),
         ({"release": guarded(keep_columns=("age", "illness"))}, ["release.guards.keep_columns[1]"]),
-        (
-            {"release": guarded(maximum_record_change=Decimal(0), off=(Guard.FEWER_RECORDS,))},
-            ["release.guards.off"],
-        ),
+        ({"release": guarded(maximum_record_change=Decimal(0), off=(Guard.FEWER_RECORDS,))}, ["release.guards.off"]),
         (
             {"release": replace(guarded(maximum_record_change=Decimal(0)), if_exists=IfExists.FAIL)},
             ["release.guards.maximum_record_change"],
@@ -147,10 +144,7 @@ def test_what_is_allowed_at_the_edge(changes: dict[str, Any]) -> None:
         ({"marker_column": "m"}, ["suppressed_records.marker_column"]),
         ({"suppressed_records": SuppressedRecords.BLANK}, ["suppressed_records.marker_column"]),
         ({"suppressed_records": SuppressedRecords.KEEP}, ["suppressed_records.marker_column"]),
-        (
-            {"suppressed_records": SuppressedRecords.KEEP, "marker_column": "ward"},
-            ["suppressed_records.marker_column"],
-        ),
+        ({"suppressed_records": SuppressedRecords.KEEP, "marker_column": "ward"}, ["suppressed_records.marker_column"]),
         (
             {"suppressed_records": SuppressedRecords.BLANK, "marker_column": "Ward"},
             ["suppressed_records.marker_column"],
@@ -188,10 +182,7 @@ def test_faults_of_the_policy(changes: dict[str, Any], expected: list[str]) -> N
         ({"hierarchy": StoredLevels("ages", -1)}, ["attributes[0].hierarchy.stored.version"]),
         ({"hierarchy": TableLevels("", "main", "")}, ["attributes[0].hierarchy.table.table.table"]),
         ({"hierarchy": TableLevels("", "main", "h", ("a",))}, ["attributes[0].hierarchy.table.columns"]),
-        (
-            {"hierarchy": TableLevels("", "main", "h", ("a", "b", "a"))},
-            ["attributes[0].hierarchy.table.columns[2]"],
-        ),
+        ({"hierarchy": TableLevels("", "main", "h", ("a", "b", "a"))}, ["attributes[0].hierarchy.table.columns[2]"]),
         ({"hierarchy": InlineLevels(())}, ["attributes[0].hierarchy.inline.rows"]),
         (
             {"hierarchy": InlineLevels((("1", "*"), ("1", "*"), ("2", "*", "*")))},

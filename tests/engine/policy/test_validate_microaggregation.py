@@ -96,11 +96,7 @@ def test_an_ordinal_column_may_have_an_order() -> None:
     ("changes", "field", "found"),
     [
         ({"aggregation": Aggregation(COMMON)}, "aggregation.function", "COMMON_LABEL of a scale that is NUMERIC"),
-        (
-            {"aggregation": Aggregation(MEAN, Scale.ORDINAL)},
-            "aggregation.function",
-            "MEAN of a scale that is ORDINAL",
-        ),
+        ({"aggregation": Aggregation(MEAN, Scale.ORDINAL)}, "aggregation.function", "MEAN of a scale that is ORDINAL"),
         ({"aggregation": Aggregation(INTERVAL)}, "aggregation.grid", "nothing"),
         ({"aggregation": Aggregation(INTERVAL, grid=D(0))}, "aggregation.grid", "0"),
         ({"aggregation": Aggregation(INTERVAL, grid=D("-0.5"))}, "aggregation.grid", "-0.5"),

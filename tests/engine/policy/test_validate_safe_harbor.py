@@ -109,10 +109,7 @@ def test_a_column_that_is_released_as_it_is_keeps_nothing() -> None:
         (replace(ZIPS, table=""), ["safe_harbor_zip.population.table"]),
         (replace(ZIPS, zip_column="population"), ["safe_harbor_zip.population_column"]),
         (SafeHarborDate("2020-01-01", "2024-12-31", "2024-12-31"), []),
-        (
-            SafeHarborDate("2020-01-01", "2019", "soon"),
-            ["safe_harbor_date.maximum", "safe_harbor_date.birth_as_of"],
-        ),
+        (SafeHarborDate("2020-01-01", "2019", "soon"), ["safe_harbor_date.maximum", "safe_harbor_date.birth_as_of"]),
         (SafeHarborDate("2020-01-01", "2019-12-31"), ["safe_harbor_date.maximum"]),
     ],
 )

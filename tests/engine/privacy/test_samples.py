@@ -216,9 +216,7 @@ def test_nearest(
 
 @given(small_tables(), RULES, st.integers(0, 10))
 def test_what_is_offered_holds(
-    table: SmallTable,
-    rule: tuple[Callable[[Decimal], Callable[[Facts], SampleRule[Any]]], Decimal],
-    suppressible: int,
+    table: SmallTable, rule: tuple[Callable[[Decimal], Callable[[Facts], SampleRule[Any]]], Decimal], suppressible: int
 ) -> None:
     make, threshold = rule
     assume(make is not in_population)

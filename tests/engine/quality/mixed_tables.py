@@ -19,9 +19,7 @@ from tableveil.policy import AggregateFunction, Aggregation, LossModel, Scale
 from tableveil.quality import Loss, quality_of
 from tests.engine.random_tables import Table, tables
 
-REGIONS = InlineLevels(
-    (("a", "x", "*"), ("b", "x", "*"), ("c", "y", "*"), ("d", "y", "*"), ("e", "e", "*")),
-)
+REGIONS = InlineLevels((("a", "x", "*"), ("b", "x", "*"), ("c", "y", "*"), ("d", "y", "*"), ("e", "e", "*")))
 
 
 @dataclass(frozen=True)

@@ -144,10 +144,6 @@ def test_no_bound_is_above_the_least_score(
 def test_searches_find_what_exhaustive_search_finds(of: Mixed, model: LossModel, odd: bool) -> None:
     problem = problem_of(of, model, odd=odd)
     best = min(scores(problem, problem.lattice), default=None)
-    for outcome in (
-        exact(problem, Control()),
-        best_first(problem, Control()),
-        anytime(problem, Control(), seed=1),
-    ):
+    for outcome in (exact(problem, Control()), best_first(problem, Control()), anytime(problem, Control(), seed=1)):
         assert outcome.complete
         assert (outcome.best.key if outcome.best else None) == best

@@ -10,13 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tableveil.risk import (
-    Frequencies,
-    WeightFacts,
-    check_weights,
-    individual_risk,
-    individual_risks,
-)
+from tableveil.risk import Frequencies, WeightFacts, check_weights, individual_risk, individual_risks
 
 
 def risk(records: int, weight: float) -> float:

@@ -11,10 +11,7 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from tableveil.lattice import Lattice, Transformation
-from tableveil.policy import (
-    Aggregate,
-    NullHandling,
-)
+from tableveil.policy import Aggregate, NullHandling
 
 Value = str | None
 Row = tuple[Value, ...]

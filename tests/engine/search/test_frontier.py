@@ -19,10 +19,7 @@ from tableveil.control import Control, Progress, Stopped
 from tableveil.errors import CancelledError
 from tableveil.hierarchy import InlineLevels, ValueKind, attribute_levels, label_values
 from tableveil.lattice import Lattice
-from tableveil.policy import (
-    LossModel,
-    PrecisionModel,
-)
+from tableveil.policy import LossModel, PrecisionModel
 from tableveil.policy import QualityModel as Named
 from tableveil.privacy import Conjunction
 from tableveil.quality import quality_of

@@ -67,7 +67,7 @@ def test_results_are_listed_by_their_kind(
     report = utility_service_pb2.UtilityReport(name="utilityReports/4", job="jobs/9", release="releases/2")
     service.utility_reports[report.name] = report
     assert run("results", "utilityReports").stdout.splitlines()[1].split()[:3] == [
-        *("utilityReports/4", "jobs/9", "releases/2"),
+        *("utilityReports/4", "jobs/9", "releases/2")
     ]
     assert json.loads(run("results", "frontiers", "--json").stdout)["results"][0]["name"] == frontier.name
 

@@ -156,11 +156,7 @@ def test_what_it_asks_for(run: Run, service: FakeService, tmp_path: Path) -> Non
         table=policy_pb2.TableReference(table="v"),
         readers=v1.READERS_PUBLIC,
         recurs=True,
-        keep=[
-            v1.KeptColumn(column="sex"),
-            v1.KeptColumn(column="zip", maximum_level=2),
-            v1.KeptColumn(column="a=b"),
-        ],
+        keep=[v1.KeptColumn(column="sex"), v1.KeptColumn(column="zip", maximum_level=2), v1.KeptColumn(column="a=b")],
         leave_out=["c"],
         person_column="patient",
         record_column="nr",

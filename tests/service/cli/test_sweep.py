@@ -68,9 +68,7 @@ def test_one_row_per_gain_and_one_column_per_method(run: Run, service: FakeServi
     assert result.exit_code == 0, result.output
     assert requests(service) == [
         payout_service_pb2.SubmitPayoutSweepRequest(
-            policy=samples.playing(),
-            gains=["0.0", "0.1", "0.2", "0.3", "300", "5", "7", "10"],
-            if_method_known=True,
+            policy=samples.playing(), gains=["0.0", "0.1", "0.2", "0.3", "300", "5", "7", "10"], if_method_known=True
         )
     ]
     assert result.stdout.splitlines() == [

@@ -469,9 +469,7 @@ class FakeService(
             yield release_service_pb2.ReadObjectResponse(arrow_ipc=content[start : start + PIECE])
 
     def CreateHierarchy(  # noqa: N802
-        self,
-        request_iterator: Iterator[hierarchy_service_pb2.CreateHierarchyRequest],
-        context: grpc.ServicerContext,
+        self, request_iterator: Iterator[hierarchy_service_pb2.CreateHierarchyRequest], context: grpc.ServicerContext
     ) -> hierarchy_service_pb2.StoredHierarchyInfo:
         requests = list(request_iterator)
         self._received("CreateHierarchy", requests[0], context)
@@ -491,9 +489,7 @@ class FakeService(
         return hierarchy_service_pb2.ListHierarchiesResponse(hierarchies=page, next_page_token=token)
 
     def PreviewHierarchy(  # noqa: N802
-        self,
-        request_iterator: Iterator[hierarchy_service_pb2.PreviewHierarchyRequest],
-        context: grpc.ServicerContext,
+        self, request_iterator: Iterator[hierarchy_service_pb2.PreviewHierarchyRequest], context: grpc.ServicerContext
     ) -> hierarchy_service_pb2.PreviewHierarchyResponse:
         raise NotImplementedError
 

@@ -65,10 +65,7 @@ def searching(name: str, checked: int, best: float | None = None, bound: float |
         suppressed_share=None if best is None else 0.0123,
     )
     return job_service_pb2.Job(
-        name=name,
-        state=job_service_pb2.JOB_STATE_RUNNING,
-        phase=job_service_pb2.JOB_PHASE_SEARCHING,
-        progress=progress,
+        name=name, state=job_service_pb2.JOB_STATE_RUNNING, phase=job_service_pb2.JOB_PHASE_SEARCHING, progress=progress
     )
 
 

@@ -150,11 +150,7 @@ def test_files_that_cannot_work(authority: Authority, tmp_path: Path) -> None:
     expired = authority.client("etl", valid=-DAY)
     with pytest.raises(InvalidError, match="expired"):
         Client(
-            "localhost:1",
-            TOKEN,
-            ca_certificate=root,
-            client_certificate=expired.certificate,
-            client_key=expired.key,
+            "localhost:1", TOKEN, ca_certificate=root, client_certificate=expired.certificate, client_key=expired.key
         )
 
 

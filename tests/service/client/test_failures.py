@@ -51,10 +51,7 @@ def test_there_is_a_class_for_every_kind() -> None:
 
 @pytest.mark.parametrize(("kind", "error"), KINDS)
 def test_details_become_the_errors_of_the_tree(
-    client: Client,
-    service: FakeService,
-    kind: faults_pb2.FailureKind.ValueType,
-    error: type[TableveilError],
+    client: Client, service: FakeService, kind: faults_pb2.FailureKind.ValueType, error: type[TableveilError]
 ) -> None:
     service.failures["GetJob"] = samples.failure(kind, "SOME_CODE", "a.b[1]", "c")
     with pytest.raises(TableveilError) as caught:

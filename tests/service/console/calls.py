@@ -18,11 +18,7 @@ class Told:
     text: str = ""
 
 
-class Listener(
-    grpc.UnaryUnaryClientInterceptor,
-    grpc.UnaryStreamClientInterceptor,
-    grpc.StreamUnaryClientInterceptor,
-):
+class Listener(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor, grpc.StreamUnaryClientInterceptor):
     """Hears each call of a channel; `told` is emptied by the test."""
 
     def __init__(self) -> None:

@@ -279,8 +279,7 @@ def test_a_column_that_becomes_sensitive_has_its_elements_and_can_be_acknowledge
 
 
 @pytest.mark.parametrize(
-    ("form", "fault"),
-    [({"k": "0"}, "k"), ({"k": "many"}, "k"), ({"person": "column", "person_column": ""}, "person")],
+    ("form", "fault"), [({"k": "0"}, "k"), ({"k": "many"}, "k"), ({"person": "column", "person_column": ""}, "person")]
 )
 def test_a_bad_decision_is_refused_beside_its_input(
     steward: TestClient, house: House, form: dict[str, Any], fault: str

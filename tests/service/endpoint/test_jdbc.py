@@ -113,10 +113,7 @@ def test_it_shows_the_tree(driver: Driver) -> None:
     )
     assert "discharges" in driver.ask(named)["table_name"].to_pylist()
     columns = sql.CommandGetTables(
-        catalog="releases",
-        db_schema_filter_pattern="main",
-        table_name_filter_pattern="discharges",
-        include_schema=True,
+        catalog="releases", db_schema_filter_pattern="main", table_name_filter_pattern="discharges", include_schema=True
     )
     (schema,) = driver.ask(columns)["table_schema"].to_pylist()
     fields = pa.ipc.read_schema(pa.py_buffer(schema))

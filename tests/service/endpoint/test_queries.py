@@ -247,11 +247,7 @@ def test_errors_tell_the_reason_and_no_path(ann: flight_sql.Connection, place: P
 
 
 def test_answers_name_no_path(ann: flight_sql.Connection, place: Path) -> None:
-    for asked in (
-        "EXPLAIN FROM discharges",
-        "EXPLAIN ANALYZE SELECT count(*) FROM discharges",
-        "DESCRIBE discharges",
-    ):
+    for asked in ("EXPLAIN FROM discharges", "EXPLAIN ANALYZE SELECT count(*) FROM discharges", "DESCRIBE discharges"):
         assert str(place) not in str(rows(ann, asked))
 
 

@@ -141,10 +141,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
 def test_the_service_says_who_reads_what(house: House) -> None:
     place = house.files.parent
     token = house.token_file("admin")
-    with (
-        RemoteService(house.server.address, token_file=token) as service,
-        serving(place, service) as endpoint,
-    ):
+    with RemoteService(house.server.address, token_file=token) as service, serving(place, service) as endpoint:
         readable = {"ann": [1], "bob": [2], "eve": [1], "rel": [2], "app": [2], "aud": [], "ops": [], "non": []}
         for who, releases in readable.items():
             with connected(endpoint, house.token_file(who).read_text()) as connection, connection.cursor() as cursor:

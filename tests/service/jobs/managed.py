@@ -54,12 +54,7 @@ Open = Callable[..., JobManager]
 
 
 def open_with(
-    database: Database,
-    *,
-    observer: Any = None,
-    publishing: Any = None,
-    policy_of: Any = None,
-    **settings: Any,
+    database: Database, *, observer: Any = None, publishing: Any = None, policy_of: Any = None, **settings: Any
 ) -> JobManager:
     """Opens jobs by all options in one list."""
     options = JobSettings(**settings)

@@ -60,11 +60,7 @@ def classes(session: Session, name: str) -> dict[Row, list[str]]:
     return found
 
 
-@pytest.mark.parametrize(
-    "models",
-    once([MODELS[0], MODELS[-1], *MODELS[2::2]]),
-    ids=lambda models: str(models[0]),
-)
+@pytest.mark.parametrize("models", once([MODELS[0], MODELS[-1], *MODELS[2::2]]), ids=lambda models: str(models[0]))
 def test_the_next_month_has_the_labels_of_the_first(
     database: Database, session: Session, run: Run, models: tuple[PrivacyModel, ...]
 ) -> None:

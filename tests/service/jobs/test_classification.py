@@ -172,10 +172,7 @@ def test_aggregated_columns(run: Callable[..., Release], jobs: JobManager, datab
 def test_clusters(run: Callable[..., Release], jobs: JobManager, database: Database, session: Session) -> None:
     """Classifiers are trained on the aggregates that were released, and evaluated on those of everybody."""
     age = AttributePolicy("age", Role.QUASI_IDENTIFIER, nulls=NullHandling.ERROR, aggregation=Aggregation())
-    place = replace(
-        POLICY.attributes[1],
-        aggregation=Aggregation(AggregateFunction.MODE, Scale.NOMINAL),
-    )
+    place = replace(POLICY.attributes[1], aggregation=Aggregation(AggregateFunction.MODE, Scale.NOMINAL))
     policy = replace(POLICY, attributes=(age, place, *POLICY.attributes[2:]), methods=(Microaggregation(),))
     run(database, policy, document=canonical_json(policy_to_proto(policy)))
     found = assessed(jobs, database)

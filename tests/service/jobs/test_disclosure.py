@@ -12,14 +12,7 @@ from tableveil.backend import Database, Session
 from tableveil.errors import InvalidError, Rank
 from tableveil.hierarchy import InlineLevels
 from tableveil.hierarchy.rules.dates import Dates, DateUnit
-from tableveil.policy import (
-    AttributePolicy,
-    DistinctLDiversity,
-    KAnonymity,
-    Policy,
-    Role,
-    TableReference,
-)
+from tableveil.policy import AttributePolicy, DistinctLDiversity, KAnonymity, Policy, Role, TableReference
 from tableveil.state.releases import Release
 from tests.service.jobs.plain import plain_target
 

@@ -11,15 +11,7 @@ from tableveil.backend import ALL, Database, Session, Visibility, seeing
 from tableveil.control import Control
 from tableveil.hierarchy import HierarchyDefinition, SafeHarborAge, TableLevels
 from tableveil.pipelines.dry_run import dry_run_work
-from tableveil.policy import (
-    Game,
-    KAnonymity,
-    Policy,
-    Profitability,
-    PublisherPayoutModel,
-    ReleaseKind,
-    TableReference,
-)
+from tableveil.policy import Game, KAnonymity, Policy, Profitability, PublisherPayoutModel, ReleaseKind, TableReference
 from tableveil.runtime import Job, JobManager, Removals
 from tableveil.state.dry_runs import DRY_RUNS, DryRun
 from tableveil.state.jobs import JobState

@@ -39,10 +39,7 @@ def visits(session: Session, jobs: JobManager) -> None:
 
 def released(database: Database, run: Run, name: str, **changes: Any) -> int:
     """Releases the visits under the name, unless told otherwise."""
-    attributes = (
-        *(AttributePolicy(name, Role.IDENTIFYING) for name in ("id", "address")),
-        *POLICY.attributes,
-    )
+    attributes = (*(AttributePolicy(name, Role.IDENTIFYING) for name in ("id", "address")), *POLICY.attributes)
     policy = replace(
         POLICY, source=VISITS, attributes=attributes, person_column="id", release=plain_target("main", name)
     )

@@ -301,10 +301,7 @@ def test_values_of_any_kind_come_through_unchanged(database: Database, run: Run)
         hierarchy = InlineLevels(tuple((value, "any") for value in values))
         policy = Policy(
             source=TableReference("", "main", "patients"),
-            attributes=(
-                AttributePolicy("v", Role.QUASI_IDENTIFIER, hierarchy),
-                AttributePolicy("s", Role.SENSITIVE),
-            ),
+            attributes=(AttributePolicy("v", Role.QUASI_IDENTIFIER, hierarchy), AttributePolicy("s", Role.SENSITIVE)),
             person_column=None,
             privacy_models=(KAnonymity(2),),
             release=plain_target("main", "released"),

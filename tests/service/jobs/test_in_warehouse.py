@@ -96,9 +96,7 @@ def lake(database: Database, tmp_path: Path) -> Iterator[AnotherDuckDB]:
         replace(SUPPRESSING, suppressed_records=SuppressedRecords.BLANK, release=NUMBERED),
         UNCHANGED,
         replace(
-            POLICY,
-            privacy_models=(KMap(8),),
-            population=Population(table=TableReference("", "clinic", "everybody")),
+            POLICY, privacy_models=(KMap(8),), population=Population(table=TableReference("", "clinic", "everybody"))
         ),
     ],
     ids=["k", "entropy", "t", "n-t", "classification", "keep", "blank", "insensitive", "population"],
@@ -137,10 +135,7 @@ def test_a_sensitive_column_equals_a_release_in_the_database(database: Database,
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "name",
-    once(["local", *sorted({*OF_COMBINATIONS} - {"local"})]),
-)
+@pytest.mark.parametrize("name", once(["local", *sorted({*OF_COMBINATIONS} - {"local"})]))
 def test_combinations_with_levels_of_their_own_equal_those_in_the_database(
     database: Database, lake: AnotherDuckDB, name: str
 ) -> None:
@@ -184,11 +179,7 @@ def test_columns_that_give_away_what_labels_hide_are_refused(database: Database,
     ids=["all", "then here", "some", "here before"],
 )
 def test_knows_people_again(
-    database: Database,
-    lake: AnotherDuckDB,
-    monkeypatch: pytest.MonkeyPatch,
-    most: int,
-    warehouses: tuple[str, str],
+    database: Database, lake: AnotherDuckDB, monkeypatch: pytest.MonkeyPatch, most: int, warehouses: tuple[str, str]
 ) -> None:
     """A large column by some of its values; one of few values in both engines."""
     monkeypatch.setattr("tableveil.source.sketch.MOST_VALUES", most)

@@ -44,15 +44,10 @@ POLICY = Policy(
         AttributePolicy("hidden_id", Role.IDENTIFYING),
         AttributePolicy("age", Role.QUASI_IDENTIFIER, Intervals("0", "104", ("10", "20"), top_coding="80"), 1),
         AttributePolicy(
-            "admitted",
-            Role.QUASI_IDENTIFIER,
-            Dates("2023-02-03", "2024-11-07", (DateUnit.QUARTER, DateUnit.YEAR)),
-            1,
+            "admitted", Role.QUASI_IDENTIFIER, Dates("2023-02-03", "2024-11-07", (DateUnit.QUARTER, DateUnit.YEAR)), 1
         ),
         AttributePolicy(
-            "region",
-            Role.QUASI_IDENTIFIER,
-            InlineLevels((*((region, "*") for region in REGIONS), (UNUSED, "*"))),
+            "region", Role.QUASI_IDENTIFIER, InlineLevels((*((region, "*") for region in REGIONS), (UNUSED, "*")))
         ),
         AttributePolicy("zip_code", Role.QUASI_IDENTIFIER, Redaction(3, 10), 1),
         AttributePolicy("diagnosis", Role.SENSITIVE),
@@ -210,11 +205,7 @@ def test_the_policy_can_leave_them_out(database: Database, session: Session, run
 
 @pytest.mark.parametrize(
     ("column", "field"),
-    [
-        ("AGE_FROM", "attributes[1].column"),
-        ("region_Rank", "attributes[3].column"),
-        ("Class_ID", "release.class_id"),
-    ],
+    [("AGE_FROM", "attributes[1].column"), ("region_Rank", "attributes[3].column"), ("Class_ID", "release.class_id")],
 )
 def test_names_that_columns_need(session: Session, column: str, field: str) -> None:
     session.execute(f'CREATE OR REPLACE TABLE taken AS SELECT *, 1 AS "{column}" FROM hidden_source')

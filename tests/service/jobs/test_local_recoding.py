@@ -195,8 +195,7 @@ def test_never_worse_than_full_domain(database: Database, session: Session, run:
     create(session, drawn(seed, 80))
     local = run(database, replace(POLICY, release=plain_target("main", "out")))
     whole = run(
-        database,
-        replace(POLICY, release=plain_target("main", "whole"), methods=(), repeat_reason="to compare"),
+        database, replace(POLICY, release=plain_target("main", "whole"), methods=(), repeat_reason="to compare")
     )
     assert local.score <= whole.score + 1e-12
 

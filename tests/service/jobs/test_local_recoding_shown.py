@@ -81,12 +81,7 @@ def test_classes_that_tell_more_than_the_best_transformation(database: Database,
 @pytest.mark.parametrize(("features", "at"), once([((), (0, 1)), (("age",), (1,))], several=True))
 @pytest.mark.parametrize("held", once([LocalRecoding(), LocalRecoding((("age", 1),))]))
 def test_the_score_of_classification_is_counted_from_the_rows(
-    database: Database,
-    session: Session,
-    run: Run,
-    features: tuple[str, ...],
-    at: tuple[int, ...],
-    held: LocalRecoding,
+    database: Database, session: Session, run: Run, features: tuple[str, ...], at: tuple[int, ...], held: LocalRecoding
 ) -> None:
     create(session, drawn(4, 120))
     policy = replace(

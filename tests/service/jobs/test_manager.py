@@ -14,25 +14,12 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.control import Progress
-from tableveil.errors import (
-    Checked,
-    ConflictError,
-    InvalidError,
-    NotFoundError,
-)
+from tableveil.errors import Checked, ConflictError, InvalidError, NotFoundError
 from tableveil.hierarchy import InlineLevels, StoredLevels
 from tableveil.lookups import Hierarchies, Releases
 from tableveil.pipelines.anonymize import anonymize
 from tableveil.pipelines.job import JobContext
-from tableveil.policy import (
-    AttributePolicy,
-    IfExists,
-    KAnonymity,
-    Policy,
-    ReleaseTarget,
-    Role,
-    TableReference,
-)
+from tableveil.policy import AttributePolicy, IfExists, KAnonymity, Policy, ReleaseTarget, Role, TableReference
 from tableveil.runtime import FailureKind, Job, JobManager
 from tableveil.runtime.active import Active
 from tableveil.runtime.queue import JobQueue
@@ -182,11 +169,7 @@ def test_a_repetition_under_another_name_fails_when_its_rows_are_read(jobs: JobM
     session.execute("CREATE TABLE people AS SELECT * FROM patients")
     job = ended(jobs, submit(jobs, to("again", source=TableReference("", "main", "people"), repeat_reason="")).number)
     assert job.failure is not None
-    assert (job.state, job.failure.code, job.failure.kind) == (
-        JobState.FAILED,
-        "REPEATED_RELEASE",
-        FailureKind.INVALID,
-    )
+    assert (job.state, job.failure.code, job.failure.kind) == (JobState.FAILED, "REPEATED_RELEASE", FailureKind.INVALID)
 
 
 def test_existing_target(jobs: JobManager, session: Session) -> None:

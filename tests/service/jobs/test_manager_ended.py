@@ -22,9 +22,7 @@ from tableveil.errors import (
 from tableveil.hierarchy import InlineLevels
 from tableveil.lookups import Releases
 from tableveil.pipelines.anonymize import anonymize
-from tableveil.policy import (
-    KAnonymity,
-)
+from tableveil.policy import KAnonymity
 from tableveil.runtime import Failure, FailureKind, JobManager
 from tableveil.state import jobs as store
 from tableveil.state.jobs import JobState

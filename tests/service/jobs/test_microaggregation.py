@@ -48,12 +48,7 @@ from tableveil.state.releases import Release
 from tableveil.state.risk_analyses import RISK_ANALYSES
 from tableveil.v1 import frontier_service_pb2, payout_service_pb2
 from tests.service.convert.policy_to_proto import policy_to_proto
-from tests.service.jobs.aggregated_rows import (
-    Row,
-    check_aggregates,
-    classes_of,
-    read_rows,
-)
+from tests.service.jobs.aggregated_rows import Row, check_aggregates, classes_of, read_rows
 from tests.service.jobs.contexts import context
 from tests.service.jobs.managed import other_warnings
 from tests.service.jobs.plain import plain_target

@@ -28,12 +28,7 @@ from tableveil.policy.methods.microaggregation import ClosenessAlgorithm, Microa
 from tableveil.privacy.entropy_diversity import entropy_l
 from tests.once import once
 from tests.service.jobs import test_microaggregation
-from tests.service.jobs.aggregated_rows import (
-    Row,
-    equal_distance,
-    ordered_distance,
-    within,
-)
+from tests.service.jobs.aggregated_rows import Row, equal_distance, ordered_distance, within
 from tests.service.jobs.test_microaggregation import POLICY, Run, check, refused
 
 database, clean, people = test_microaggregation.database, test_microaggregation.clean, test_microaggregation.people

@@ -25,14 +25,7 @@ from tableveil.policy import (
 )
 from tests.engine.search.changes import with_changes
 from tests.service.jobs import test_microaggregation
-from tests.service.jobs.aggregated_rows import (
-    Row,
-    check_aggregates,
-    classes_of,
-    equal_distance,
-    read_rows,
-    within,
-)
+from tests.service.jobs.aggregated_rows import Row, check_aggregates, classes_of, equal_distance, read_rows, within
 from tests.service.jobs.contexts import context
 from tests.service.jobs.plain import plain_target
 from tests.service.jobs.test_microaggregation import POLICY, Run, create, refused

@@ -153,10 +153,7 @@ def test_aggregates_are_those_of_the_classes(
 ) -> None:
     """For suppressed records, too; those that were set aside have none."""
     weight = AttributePolicy(
-        "weight",
-        Role.QUASI_IDENTIFIER,
-        nulls=NullHandling.SUPPRESS,
-        aggregation=Aggregation(AggregateFunction.MEAN),
+        "weight", Role.QUASI_IDENTIFIER, nulls=NullHandling.SUPPRESS, aggregation=Aggregation(AggregateFunction.MEAN)
     )
     place = replace(POLICY.attributes[4], nulls=NullHandling.VALUE)
     hidden = [AttributePolicy(c, Role.IDENTIFYING) for c in ("age", "born", "parity", "decade")]

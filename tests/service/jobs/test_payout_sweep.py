@@ -145,10 +145,7 @@ POINTS = [
 
 @pytest.mark.parametrize("points", once([POINTS[:2], POINTS[2:]]), ids=["two", "others"])
 def test_points_are_what_releases_would_pay(
-    jobs: JobManager,
-    database: Database,
-    run: Callable[..., Release],
-    points: list[tuple[SweepMethod, Among, Decimal]],
+    jobs: JobManager, database: Database, run: Callable[..., Release], points: list[tuple[SweepMethod, Among, Decimal]]
 ) -> None:
     sweep = computed(jobs, database, with_population())
     game = POLICY.game

@@ -10,15 +10,9 @@ from dataclasses import replace
 import pytest
 
 from tableveil.backend import Session
-from tableveil.errors import (
-    BusyError,
-    ConflictError,
-)
+from tableveil.errors import BusyError, ConflictError
 from tableveil.pipelines.job import JobContext
-from tableveil.policy import (
-    Policy,
-    ReleaseTarget,
-)
+from tableveil.policy import Policy, ReleaseTarget
 from tableveil.runtime import FailureKind, JobManager, QueueLimits
 from tableveil.state.jobs import JobState
 from tests.once import once
@@ -66,12 +60,7 @@ def test_a_full_queue(open_manager: Open, gate: Gate) -> None:
 @pytest.mark.parametrize(
     ("first", "second"),
     once(
-        [
-            ("released", "released"),
-            ("released", "RELEASED"),
-            ("released", "released_classes"),
-            ("x_risk", "x"),
-        ],
+        [("released", "released"), ("released", "RELEASED"), ("released", "released_classes"), ("x_risk", "x")],
         2,
         several=True,
     ),

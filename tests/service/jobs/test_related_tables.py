@@ -117,11 +117,7 @@ def _written(session: Session) -> tuple[dict[Any, object], dict[Any, Counter[Lab
 @pytest.mark.usefixtures("clinic")
 @pytest.mark.parametrize("m", [1, 2])
 @pytest.mark.parametrize(
-    ("anchor", "options"),
-    [
-        (Anchor.FIRST_EVENT, {}),
-        (Anchor.PREVIOUS_EVENT, {"most_rows_of_a_person": 4}),
-    ],
+    ("anchor", "options"), [(Anchor.FIRST_EVENT, {}), (Anchor.PREVIOUS_EVENT, {"most_rows_of_a_person": 4})]
 )
 def test_whoever_knows_rows_finds_nobody_or_k_people(
     database: Database, session: Session, run: Run, m: int, anchor: Anchor, options: dict[str, Any]

@@ -8,11 +8,7 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.errors import ConflictError, InternalError, InvalidError
-from tableveil.policy import (
-    IfExists,
-    ReleaseKind,
-    TableReference,
-)
+from tableveil.policy import IfExists, ReleaseKind, TableReference
 from tableveil.release import write
 from tests.service.jobs import test_release
 from tests.service.jobs.plain import plain_target

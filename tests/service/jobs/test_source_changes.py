@@ -14,14 +14,7 @@ from tableveil.errors import CancelledError, ConflictError, InternalError
 from tableveil.hierarchy import InlineLevels
 from tableveil.hierarchy.rules import Intervals
 from tableveil.pipelines.report import JobReport
-from tableveil.policy import (
-    AttributePolicy,
-    KAnonymity,
-    Policy,
-    Role,
-    SuppressedRecords,
-    TableReference,
-)
+from tableveil.policy import AttributePolicy, KAnonymity, Policy, Role, SuppressedRecords, TableReference
 from tableveil.state.jobs import JobPhase
 from tableveil.state.releases import Release
 from tests.inserted import insert

@@ -81,8 +81,7 @@ def test_numbers_that_follow_from_others_are_not_told(database: Database, sessio
 
 
 @pytest.mark.parametrize(
-    "false",
-    once([[0, 0, 4], [0, 0, Told.FEWER], [0, 0, 5], [0, Told.NOTHING, Told.FEWER], [Told.NOTHING, 0, 4]], 2),
+    "false", once([[0, 0, 4], [0, 0, Told.FEWER], [0, 0, 5], [0, Told.NOTHING, Told.FEWER], [Told.NOTHING, 0, 4]], 2)
 )
 def test_numbers_that_do_not_hold_fail_the_verification(
     database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch, false: list[int]
@@ -111,10 +110,7 @@ def test_people_are_told_of_once(database: Database, session: Session, run: Run)
         ({"privacy_models": (KAnonymity(2),)}, "release.suppressed_by"),
         ({"privacy_models": (KAnonymity(5), DistinctLDiversity("diagnosis", 2))}, "privacy_models[1]"),
         ({"methods": (LocalRecoding(),)}, "release.suppressed_by"),
-        (
-            {"suppressed_records": SuppressedRecords.KEEP, "marker_column": "marked"},
-            "suppressed_records.handling",
-        ),
+        ({"suppressed_records": SuppressedRecords.KEEP, "marker_column": "marked"}, "suppressed_records.handling"),
         (
             {"attributes": (replace(POLICY.attributes[0], nulls=NullHandling.SUPPRESS), *POLICY.attributes[1:])},
             "attributes[0].nulls",

@@ -17,14 +17,7 @@ from tableveil.errors import ConflictError, NotFoundError, TableveilError
 from tableveil.lookups import Releases
 from tableveil.operate.objects import orphans
 from tableveil.pipelines.anonymize import release_work
-from tableveil.policy import (
-    IfExists,
-    LeftBehind,
-    Policy,
-    ReleaseGuards,
-    ReleaseKind,
-    TableReference,
-)
+from tableveil.policy import IfExists, LeftBehind, Policy, ReleaseGuards, ReleaseKind, TableReference
 from tableveil.runtime import Job, JobManager, JobSettings, Removals, open_jobs
 from tableveil.state import schema_rules
 from tableveil.state.decisions import Decision

@@ -184,11 +184,7 @@ def test_labels_of_local_recoding_count_each_by_its_own_width(
     ids=["one transformation", "local recoding", "microaggregation"],
 )
 def test_all_records_of_people_are_measured(
-    jobs: JobManager,
-    database: Database,
-    session: Session,
-    released: Callable[..., Release],
-    method: dict[str, Any],
+    jobs: JobManager, database: Database, session: Session, released: Callable[..., Release], method: dict[str, Any]
 ) -> None:
     session.execute("UPDATE people SET name = 'p' || (substr(name, 2)::INT % 150)")
     attributes = POLICY.attributes

@@ -265,12 +265,7 @@ def publish_again(shared_database: Database) -> Iterator[Publish]:
     ],
 )
 def test_a_broken_writer_is_caught(
-    session: Session,
-    publish_again: Publish,
-    monkeypatch: pytest.MonkeyPatch,
-    writer: str,
-    statement: str,
-    problem: str,
+    session: Session, publish_again: Publish, monkeypatch: pytest.MonkeyPatch, writer: str, statement: str, problem: str
 ) -> None:
     before = everything(session)
     broken(monkeypatch, writer, statement)
@@ -300,8 +295,7 @@ def test_more_suppressed_than_allowed_is_caught(
 
 
 DIVERSE = replace(
-    POLICY,
-    privacy_models=(KAnonymity(3), DistinctLDiversity("illness", 3), TCloseness("illness", Decimal("0.2"))),
+    POLICY, privacy_models=(KAnonymity(3), DistinctLDiversity("illness", 3), TCloseness("illness", Decimal("0.2")))
 )
 
 

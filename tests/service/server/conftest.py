@@ -15,15 +15,7 @@ from tableveil.audit import Audit
 from tableveil.identity import AuthenticatedBy, Principal
 from tableveil.identity.own_token import OwnToken
 from tableveil.identity.tokens import Tokens
-from tableveil.lookups import (
-    Hierarchies,
-    Privacies,
-    Releases,
-    Reports,
-    Results,
-    RiskAnalyses,
-    Tables,
-)
+from tableveil.lookups import Hierarchies, Privacies, Releases, Reports, Results, RiskAnalyses, Tables
 from tableveil.pipelines.draft import Drafts
 from tableveil.pipelines.widen import Widening
 from tableveil.runtime import AnsweredRequests, JobManager, Loads, Publishing, Removals, Upkeep, Worksheets

@@ -54,10 +54,7 @@ REFUSED: list[Metadata] = [
     (("authorization", TOKEN),),
     (("authorization", "Bearer "),),
     (("authorization", "Bearer"),),
-    (
-        ("authorization", f"Bearer {TOKEN}"),
-        ("authorization", f"Bearer {TOKEN}"),
-    ),
+    (("authorization", f"Bearer {TOKEN}"), ("authorization", f"Bearer {TOKEN}")),
     (("authorization", f"Bearer {TOKEN}, Bearer {TOKEN}"),),
     (("x-authorization", f"Bearer {TOKEN}"),),
     (("authorization-bin", f"Bearer {TOKEN}".encode()),),

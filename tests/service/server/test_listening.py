@@ -154,11 +154,7 @@ def test_a_certificate_that_cannot_work(tmp_path: Path, authority: Authority) ->
 def test_tls_allows_other_machines_without_plaintext(tmp_path: Path, authority: Authority) -> None:
     files = authority.server()
     settings = ServeSettings(
-        tmp_path / "x.duckdb",
-        ("0.0.0.0:0",),
-        allow_remote=True,
-        tls_certificate=files.certificate,
-        tls_key=files.key,
+        tmp_path / "x.duckdb", ("0.0.0.0:0",), allow_remote=True, tls_certificate=files.certificate, tls_key=files.key
     )
     settings.listening.check()
 

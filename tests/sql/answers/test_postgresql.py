@@ -44,11 +44,7 @@ def both(request: pytest.FixtureRequest, url: str) -> Iterator[tuple[str, Ask, A
     from adbc_driver_postgresql import dbapi
 
     kind = str(request.param)
-    with (
-        duckdb.connect() as connection,
-        dbapi.connect(url, autocommit=True) as other,
-        other.cursor() as cursor,
-    ):
+    with duckdb.connect() as connection, dbapi.connect(url, autocommit=True) as other, other.cursor() as cursor:
         for macro in MACROS:
             connection.execute(macro.created())
         fill(connection, COLUMNS[kind], 7)

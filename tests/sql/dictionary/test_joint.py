@@ -54,13 +54,7 @@ def test_codes_number_the_combinations_in_the_order_of_their_values(session: Ses
     rows = "VALUES (0, 2, 'no'), (0, 1, 'yes'), (1, 2, 'no'), (1, NULL, 'no'), (0, 1, NULL), (0, 1, 'no')"
     dictionary = built(session, source_of(session, "f INTEGER, c VARCHAR", rows), "f", "c")
     found = session.rows("SELECT v0, v1, code, n FROM joint_3 ORDER BY code")
-    assert found == [
-        (1, "no", 0, 1),
-        (1, "yes", 1, 1),
-        (1, None, 2, 1),
-        (2, "no", 3, 2),
-        (None, "no", 4, 1),
-    ]
+    assert found == [(1, "no", 0, 1), (1, "yes", 1, 1), (1, None, 2, 1), (2, "no", 3, 2), (None, "no", 4, 1)]
     assert dictionary.values.counts.tolist() == [1, 1, 1, 2, 1]
     assert dictionary.features.tolist() == [0, 0, 0, 1, 2]
     assert dictionary.classes.tolist() == [0, 1, 2, 0, 0]

@@ -40,7 +40,4 @@ def test_labels_of_documents_are_erased(session: Session) -> None:
     with session.transaction():
         forget_left(session, target, [Column("label", "VARCHAR", ValueKind.TEXT)], table("erased"), [7])
     assert UTILITY_REPORTS.among(session.ledger, [1, 2]) == [report(1, 7, "(erased)"), report(2, 8, "gone")]
-    assert CLASSIFICATIONS.among(session.ledger, [1, 2]) == [
-        assessed(1, 7, "(erased)"),
-        assessed(2, 8, "gone"),
-    ]
+    assert CLASSIFICATIONS.among(session.ledger, [1, 2]) == [assessed(1, 7, "(erased)"), assessed(2, 8, "gone")]

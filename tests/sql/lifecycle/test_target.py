@@ -54,8 +54,7 @@ def test_target_equals_source(session: Session, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "source"),
-    [("p", "p_classes"), ("P", "p_classes"), ("p", "P_RISK"), ("p", "p_risk_histogram")],
+    ("name", "source"), [("p", "p_classes"), ("P", "p_classes"), ("p", "P_RISK"), ("p", "p_risk_histogram")]
 )
 def test_companion_equals_source(session: Session, name: str, source: str) -> None:
     session.execute(f"CREATE OR REPLACE TABLE {source} (age INTEGER)")

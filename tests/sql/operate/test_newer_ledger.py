@@ -103,7 +103,7 @@ def test_releases_that_a_backup_lacks(files: Path, tmp_path: Path, newer: str, u
         assert ("went back in time" in asked(session, "others")) == (not is_whole)
         declared = [table_privacy.find(session.ledger, TABLE, version) for version in (0, 1, 2)]
         assert [found and found.privacy for found in declared] == [
-            *("a stricter one", "the first privacy", "a stricter one"),
+            *("a stricter one", "the first privacy", "a stricter one")
         ]
         assert [rule.joint_k for rule in schema_rules.every(session.ledger)] == [True]
         # The release of jobs/2 alone came over: it is compared by these rights yet, and a text of it is not for all.

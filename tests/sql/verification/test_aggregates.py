@@ -146,13 +146,7 @@ def test_coded_numbers(session: Session) -> None:
     ],
 )
 def test_intervals(
-    session: Session,
-    type_: str,
-    values: str,
-    grid: str,
-    codings: tuple[str, str],
-    right: list[str],
-    wrong: list[str],
+    session: Session, type_: str, values: str, grid: str, codings: tuple[str, str], right: list[str], wrong: list[str]
 ) -> None:
     bottom, top = codings
     aggregation = Aggregation(INTERVAL, grid=Decimal(grid), bottom_coding=bottom, top_coding=top)

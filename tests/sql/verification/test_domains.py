@@ -29,15 +29,7 @@ from tableveil.hierarchy.rules import (
     SuppressionOnly,
     TimesOfDay,
 )
-from tableveil.policy import (
-    AttributePolicy,
-    KAnonymity,
-    NullHandling,
-    Policy,
-    ReleaseTarget,
-    Role,
-    TableReference,
-)
+from tableveil.policy import AttributePolicy, KAnonymity, NullHandling, Policy, ReleaseTarget, Role, TableReference
 from tableveil.source import resolve_source
 from tableveil.state import hierarchies
 from tableveil.verification.domains import count_losses

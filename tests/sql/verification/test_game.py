@@ -171,11 +171,7 @@ FEWER_PEOPLE = "DELETE FROM everybody WHERE rowid % 2 = 0"
 
 @pytest.mark.parametrize(
     ("success", "statement"),
-    [
-        (Success.PROSECUTOR, FEWER_RECORDS),
-        (Success.JOURNALIST, FEWER_PEOPLE),
-        (Success.MARKETER, FEWER_PEOPLE),
-    ],
+    [(Success.PROSECUTOR, FEWER_RECORDS), (Success.JOURNALIST, FEWER_PEOPLE), (Success.MARKETER, FEWER_PEOPLE)],
 )
 def test_fewer_to_hide_among_are_noticed(session: Session, success: Success, statement: str) -> None:
     case = written_case(session, 104)

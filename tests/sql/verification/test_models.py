@@ -59,10 +59,7 @@ Pair = tuple[PrivacyModel | None, PrivacyModel | None]
 def pairs_of_values(case: Case) -> Iterator[Pair]:
     judged, everything = case.judged, case.values
     least = min(len(definitions.present(values)) for values in judged)
-    yield (
-        DistinctLDiversity("s", least) if least else None,
-        DistinctLDiversity("s", least + 1),
-    )
+    yield (DistinctLDiversity("s", least) if least else None, DistinctLDiversity("s", least + 1))
     probabilistic = min(map(definitions.probabilistic_l, judged))
     yield from _lower(probabilistic, lambda least: ProbabilisticLDiversity("s", least))
     shannon = min(map(definitions.entropy_l, judged))

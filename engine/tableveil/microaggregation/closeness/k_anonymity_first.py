@@ -36,11 +36,7 @@ CELLS = 1 << 20
 
 
 def k_anonymity_first(
-    space: Space,
-    k: int,
-    targets: Sequence[ClosenessTarget],
-    control: Control,
-    on_progress: Callable[[int, int], None],
+    space: Space, k: int, targets: Sequence[ClosenessTarget], control: Control, on_progress: Callable[[int, int], None]
 ) -> SparseClusters:
     """Forms clusters of at least k records, each as close to its targets as swaps among near records can bring it.
 

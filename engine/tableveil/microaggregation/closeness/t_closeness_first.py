@@ -39,11 +39,7 @@ def size_for(k: int, t: Fraction, records: int) -> int:
 
 
 def t_closeness_first(
-    space: Space,
-    k: int,
-    targets: Sequence[ClosenessTarget],
-    control: Control,
-    on_progress: Callable[[int, int], None],
+    space: Space, k: int, targets: Sequence[ClosenessTarget], control: Control, on_progress: Callable[[int, int], None]
 ) -> SparseClusters:
     """Forms clusters of at least k records, each with one or two records of every part of the sensitive column.
 

@@ -28,11 +28,7 @@ from tableveil.v1 import table_service_pb2 as v1
 if TYPE_CHECKING:
     from tableveil.client.loads import GuessedFormat
 
-_MODES = {
-    "create": "refuse",
-    "append": "add the rows to it",
-    "replace": "put the rows in place of its rows",
-}
+_MODES = {"create": "refuse", "append": "add the rows to it", "replace": "put the rows in place of its rows"}
 _UPLOADED = {"file": "file", "table": r"table(\..*)?", "mode": "mode"}
 _STATED = {
     "encoding_name": "(format\\.)?encoding(_name)?",
