@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .PHONY: demo test test-all test-long test-dagster test-dbt test-spark lint bench bench-search bench-privacy bench-game bench-classification \
-	bench-microaggregation bench-local bench-differential-privacy bench-usefulness bench-report bench-operate bench-people bench-related bench-doors bench-sql bench-answers bench-scale bench-everyday bench-console recorded statements journeys \
+	bench-microaggregation bench-local bench-differential-privacy bench-usefulness bench-operate bench-people bench-related bench-doors bench-answers bench-scale bench-everyday recorded statements journeys \
 	campaign pages pictures protos reference site site-search house words clean
 # Two targets must not install into the same environment at once.
 .NOTPARALLEL:
@@ -93,17 +93,11 @@ bench-differential-privacy: $(VENV)/.dev
 bench-usefulness: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --only usefulness
 
-bench-report: $(VENV)/.dev
-	$(BIN)/python -m benchmarks --only report
-
 bench-operate: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --only operate
 
 bench-doors: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --only doors
-
-bench-sql: $(VENV)/.dev
-	$(BIN)/python -m benchmarks --only sql
 
 bench-answers: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --only answers
@@ -115,10 +109,6 @@ bench-people: $(VENV)/.dev
 NAFLD ?=
 bench-related: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --only related $(if $(NAFLD),--nafld $(NAFLD))
-
-# Bytes and times of the console's pages with 10,000 releases and 1,000 tables, alone and with 50 visitors beside a job.
-bench-console: $(VENV)/.dev
-	$(BIN)/python -m benchmarks.console
 
 # Rows of each table in DuckDB, and of the one in Spark; a quick run has 1000000,10000000 and 1000000.
 SIZES ?= 1000000,10000000,100000000

@@ -12,26 +12,18 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
-from benchmarks.against_reference import against_reference
 from benchmarks.answers.estimates import estimates
-from benchmarks.answers.first_tries import first_tries
-from benchmarks.answers.intervals import intervals
-from benchmarks.answers.metadata import metadata
-from benchmarks.answers.speed import speed as speed_of_answers
 from benchmarks.classification.accuracies import accuracies
 from benchmarks.classification.correlation import correlation
 from benchmarks.classification.search import reference_cases as classification_cases
 from benchmarks.differential_privacy.fit import distribution
 from benchmarks.differential_privacy.loss import losses
 from benchmarks.doors.calls import calls
-from benchmarks.doors.many_jobs import many_jobs
 from benchmarks.doors.verified import verified
-from benchmarks.doors.wrong_tokens import wrong_tokens
 from benchmarks.game.payout_sweep import nation, state
 from benchmarks.game.pruning import pruning
 from benchmarks.game.reference_cases import reference_cases as game_cases
 from benchmarks.game.risk import risk
-from benchmarks.large import DEFAULT_ROWS, large
 from benchmarks.local.large import large as local_large
 from benchmarks.local.numbers import comparators as local_comparators
 from benchmarks.local.numbers import models as local_models
@@ -40,28 +32,21 @@ from benchmarks.machine import machine
 from benchmarks.microaggregation.closeness import closeness_high, closeness_large, closeness_low
 from benchmarks.microaggregation.methods import against_plain, near_mdav
 from benchmarks.microaggregation.scaling import scaling
-from benchmarks.microaggregation.several_records import several_records
-from benchmarks.operate.limits import limits
 from benchmarks.operate.load import load
 from benchmarks.operate.memory import memory
 from benchmarks.operate.pressure import pressure
-from benchmarks.operate.risk import risk as guessed_risk
 from benchmarks.operate.same_people import cost as cost_of_sketch
 from benchmarks.operate.same_people import known_again
 from benchmarks.operate.soak import growth as growth_of_memory
 from benchmarks.operate.soak import soak
 from benchmarks.operate.strangers import strangers
 from benchmarks.operate.watchers import watchers
-from benchmarks.overhead import overhead
-from benchmarks.people.joined import joins
 from benchmarks.people.months import forecasts
 from benchmarks.people.repeating import doubled, visits
 from benchmarks.people.together import digests, fifty, together
 from benchmarks.people.unrelated import unrelated
 from benchmarks.privacy.exposure import correlated, strictness
 from benchmarks.privacy.exposure import cost as cost_of_exposure
-from benchmarks.privacy.many_columns import many_columns
-from benchmarks.privacy.ordered import ordered
 from benchmarks.privacy.per_check import per_check
 from benchmarks.privacy.reference_cases import reference_cases
 from benchmarks.privacy.whole_searches import whole_searches
@@ -82,58 +67,30 @@ from benchmarks.search.other_models import other_models
 from benchmarks.search.property_stores import property_stores
 from benchmarks.search.speed import speed
 from benchmarks.section import Section
-from benchmarks.sql.endpoint import agreement, analysts, reading
-from benchmarks.sql.publishing import publishing
 from benchmarks.usefulness.numbers import usefulness
-from benchmarks.usefulness.report import report
 
 SEARCH = (speed, first_seconds, other_models, ablation, frontiers, cover, property_stores, comparison)
 PRIVACY = (reference_cases, whole_searches, per_check)
 LOCAL = (local_tables, local_comparators, local_models)
 CLASSIFICATION = (classification_cases, accuracies, correlation)
 
-PARTS = (
-    "reference",
-    "large",
-    "overhead",
-    "search",
-    "privacy",
-    "game",
-    "classification",
-    "microaggregation",
-    "local",
-    "differential-privacy",
-    "usefulness",
-    "report",
-    "operate",
-    "doors",
-    "people",
-    "related",
-    "sql",
-    "answers",
-    "scale",
-)
-
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the sections that the command line names and returns the exit code."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
     parts: dict[str, list[Callable[[], Section]]] = {
-        "reference": [lambda: against_reference(options.shared)],
-        "large": [lambda: large(options.rows, options.runs)],
-        "overhead": [overhead],
         "search": [functools.partial(section, options.shared) for section in SEARCH],
-        "privacy": [*(functools.partial(section, options.shared) for section in PRIVACY), ordered],
+        "privacy": [functools.partial(section, options.shared) for section in PRIVACY],
         "game": [lambda: game_cases(options.shared), nation, state, pruning, risk],
         "classification": [functools.partial(section, options.shared) for section in CLASSIFICATION],
         "local": [*(functools.partial(section, options.shared) for section in LOCAL), local_large],
         "differential-privacy": [distribution, *losses(options.shared)],
         "usefulness": [lambda: usefulness(options.shared)],
-        "report": [lambda: report(options.rows)],
-        "operate": [load, watchers, memory, pressure, limits, risk, guessed_risk, soak, growth_of_memory, strangers],
-        "doors": [calls, many_jobs, verified, wrong_tokens],
+        "operate": [load, watchers, memory, pressure, soak, growth_of_memory, strangers],
+        "doors": [calls, verified],
         "people": [
             lambda: known_again(options.shared),
             unrelated,
@@ -141,29 +98,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
             strictness,
             cost_of_exposure,
             correlated,
-            many_columns,
             visits,
             lambda: doubled(options.shared),
             digests,
             together,
             forecasts,
-            joins,
             fifty,
         ],
         "related": [worlds, unrepaired, enumerated, lambda: nafld(options.nafld), readmissions, cost_of_related],
-        "sql": [reading, analysts, agreement, publishing],
-        "answers": [lambda: estimates(options.shared), first_tries, intervals, speed_of_answers, metadata],
+        "answers": [lambda: estimates(options.shared)],
         "scale": [lambda: growth(options.sizes), lambda: lake(options.lake_rows)],
-        "microaggregation": [
-            against_plain,
-            near_mdav,
-            scaling,
-            several_records,
-            closeness_low,
-            closeness_high,
-            closeness_large,
-        ],
+        "microaggregation": [against_plain, near_mdav, scaling, closeness_low, closeness_high, closeness_large],
     }
+    if options.only not in (None, *parts):
+        parser.error(f"--only takes one of {', '.join(parts)}")
     chosen = [section for name, part in parts.items() if options.only in (None, name) for section in part]
     sound = True
     with options.output.open("w", encoding="utf-8") if options.output else nullcontext(sys.stdout) as output:
@@ -177,9 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--only", choices=PARTS, help="one part instead of all")
-    parser.add_argument("--rows", type=_positive, default=DEFAULT_ROWS, help="of the large table (%(default)s)")
-    parser.add_argument("--runs", type=_positive, default=3, help="with the large table (%(default)s)")
+    parser.add_argument("--only", help="one part instead of all, such as search")
     parser.add_argument("--sizes", type=_sizes, default=SIZES, help="rows of the scale part, such as 1000000,10000000")
     parser.add_argument("--lake-rows", type=_positive, default=LAKE_ROWS, help="rows in Spark (%(default)s)")
     parser.add_argument("--shared", type=Path, default=SHARED, help="holds reference/ and data/ (%(default)s)")

@@ -58,17 +58,6 @@ def discharges(rows: int) -> Path:
     return path
 
 
-def repeat(database: Path, times: int) -> None:
-    """Every row of the table in the database `times` times, as different patients who are alike."""
-    with duckdb.connect(database) as connection:
-        connection.execute(f"ALTER TABLE {TABLE} RENAME TO once")
-        connection.execute(
-            f"CREATE TABLE {TABLE} AS SELECT * EXCLUDE (time) REPLACE (patient_id || '-' || time AS patient_id) "
-            f"FROM once, range({times}) times(time)"
-        )
-        connection.execute("DROP TABLE once")
-
-
 def _generator() -> str:
     """A hash of the code that generates the rows, so that a table of an older generator is not used by mistake."""
     digest = hashlib.sha256(str(SEED).encode())

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from tableveil.backend import Database, Session, Settings, Warehouse, column, create_table, table
 from tableveil.convert import canonical_json, policy_from_proto
-from tableveil.errors import Checked, InvalidError, TableveilError
+from tableveil.errors import InvalidError, TableveilError
 from tableveil.lookups import Releases
 from tableveil.pipelines.anonymize import release_work
 from tableveil.pipelines.work import Work
@@ -90,10 +90,6 @@ class LocalService:
             for _ in session.batches(query.group_by(*map(column, columns)), ROWS_PER_BATCH):
                 pass
         return time.monotonic() - started
-
-    def check(self, policy: Policy) -> Checked:
-        """Checks a policy as the server does."""
-        return self._manager.check(policy)
 
     def submit(self, work: Work) -> int:
         """Queues a job and returns its number."""

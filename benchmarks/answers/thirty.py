@@ -12,7 +12,7 @@ import adbc_driver_flightsql.dbapi as flight_sql
 import numpy as np
 
 from benchmarks.answers.released import RELEASED, Both
-from benchmarks.sql.served import connected, served
+from benchmarks.answers.served import connected, served
 
 FAR = 0.15
 HELD = 0.9
@@ -51,7 +51,7 @@ class Outcome:
 
 def ask(both: Both, truth: str, least: int) -> list[Outcome]:
     """Asks all questions; `least` is the number of records of groups, where one is asked for."""
-    with served(both.directory) as uri, closing(connected(uri, both.directory)) as connection:
+    with served(both.directory) as uri, closing(connected(uri)) as connection:
         return [_outcome(question, connection, both, truth, least) for question in QUESTIONS]
 
 

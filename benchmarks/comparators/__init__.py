@@ -7,13 +7,12 @@ from typing import Protocol
 
 from benchmarks.comparators.datafly import datafly
 from benchmarks.comparators.exhaustive import exhaustive
-from benchmarks.comparators.flash import flash
 from benchmarks.comparators.igreedy import igreedy
 from benchmarks.comparators.looking import Found
 from tableveil.control import Control
 from tableveil.search import Problem
 
-__all__ = ["COMPARATORS", "Comparator", "Found", "datafly", "exhaustive", "flash", "igreedy"]
+__all__ = ["COMPARATORS", "Comparator", "Found", "datafly", "exhaustive", "igreedy"]
 
 
 class Comparator(Protocol):
@@ -24,9 +23,4 @@ class Comparator(Protocol):
         ...
 
 
-COMPARATORS: Mapping[str, Comparator] = {
-    "exhaustive": exhaustive,
-    "flash": flash,
-    "datafly": datafly,
-    "igreedy": igreedy,
-}
+COMPARATORS: Mapping[str, Comparator] = {"exhaustive": exhaustive, "datafly": datafly, "igreedy": igreedy}

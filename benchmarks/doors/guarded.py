@@ -49,23 +49,28 @@ class Guarded:
 
 
 @contextmanager
-def guarded(*options: str) -> Iterator[Guarded]:
+def guarded() -> Iterator[Guarded]:
     """A server that speaks TLS, asks for tokens, and records all calls."""
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         database = directory / "guarded.duckdb"
-        with duckdb.connect(database) as connection:
-            connection.execute(
-                f"CREATE TABLE people AS SELECT 20 + i * 7 % 50 AS age, i % 2 AS sex FROM range({PEOPLE}) r(i)"
-            )
+        make_people(database)
         authority, certificate, key = (directory / f"{part}.pem" for part in ("authority", "certificate", "key"))
         ours = new_authority()
         issued = issue_server(ours, ["127.0.0.1"], timedelta(days=1))
         key.touch(mode=0o600)
         for path, text in ((authority, ours.certificate), (certificate, issued.certificate), (key, issued.key)):
             path.write_bytes(text)
-        with served(database, "--tls-certificate", str(certificate), "--tls-key", str(key), *options) as server:
+        with served(database, "--tls-certificate", str(certificate), "--tls-key", str(key)) as server:
             yield Guarded(server.pid, server.address, database, authority)
+
+
+def make_people(database: Path) -> None:
+    """Creates the table."""
+    with duckdb.connect(database) as connection:
+        connection.execute(
+            f"CREATE TABLE people AS SELECT 20 + i * 7 % 50 AS age, i % 2 AS sex FROM range({PEOPLE}) r(i)"
+        )
 
 
 def small_policy(number: int) -> policy_pb2.Policy:

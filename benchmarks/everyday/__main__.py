@@ -1,6 +1,6 @@
-"""Prints the statements and CPU seconds of everyday jobs by phase, and of commands: `make bench-everyday`.
+"""Prints the statements and CPU seconds of everyday jobs by phase: `make bench-everyday`.
 
-With `--against REF` the code of that commit runs the same jobs and commands, and stands beside.
+With `--against REF` the code of that commit runs the same jobs, and stands beside.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from statistics import median
 from benchmarks.everyday.jobs import ADULT, Goal, measured_jobs
 from benchmarks.everyday.meter import PHASES
 from benchmarks.everyday.run import run
-from benchmarks.everyday.start_up import Starts, section, started
 from benchmarks.machine import machine
 from benchmarks.markdown import seconds, table
 from benchmarks.section import verdict
@@ -42,7 +41,7 @@ def measured(data: Path) -> Figures:
     }
 
 
-def measured_at(reference: str, data: Path) -> tuple[Figures, Starts]:
+def measured_at(reference: str, data: Path) -> Figures:
     """The figures of another commit's code, in a worktree of its own and by the benchmark that stands here."""
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder, "tree")
@@ -55,18 +54,18 @@ def measured_at(reference: str, data: Path) -> tuple[Figures, Starts]:
             done = subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.PIPE)
         finally:
             subprocess.run(["git", "worktree", "remove", "--force", tree], cwd=ROOT, check=True)
-    figures, starts = json.loads(done.stdout)
-    return figures, starts
+    figures: Figures = json.loads(done.stdout)
+    return figures
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Returns the exit code."""
     options = _parser().parse_args(arguments)
-    found, starts = measured(options.data), started()
+    found = measured(options.data)
     if options.json:
-        print(json.dumps((found, starts)))
+        print(json.dumps(found))
         return 0
-    before, starts_before = measured_at(options.against, options.data) if options.against else ({}, None)
+    before = measured_at(options.against, options.data) if options.against else {}
     print("# Everyday jobs", machine(), sep="\n\n")
     goals = {job.name: job.goal for job in measured_jobs(options.data)}
     for job, phases in found.items():
@@ -75,7 +74,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     whole, dry_run = (_cpu(found[name]) for name in (ADULT, f"{ADULT}, dry run"))
     goal = f"goal: at most its CPU seconds: {verdict(dry_run <= whole)}."
     print("", f"A dry run takes {dry_run / whole:.2f} of the release on adult; {goal}", sep="\n")
-    print("", section(starts, starts_before, options.against), sep="\n")
     return 0
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -18,9 +17,8 @@ from pathlib import Path
 from sqlglot import exp
 
 from benchmarks.discharges import CACHE, TABLE, discharges, wide_policy
-from benchmarks.large import DEFAULT_ROWS, MEMORY_LIMIT, THREADS
 from benchmarks.markdown import seconds, table, times
-from benchmarks.measured import Measured, peak_memory
+from benchmarks.measured import MEMORY_LIMIT, ROWS, THREADS, Measured, in_a_process, peak_memory
 from benchmarks.problems import UnusableError
 from benchmarks.section import Section, verdict
 from tableveil import backend
@@ -43,11 +41,11 @@ SAMPLED = 10
 COLUMNS = tuple(attribute.column for attribute in wide_policy().quasi_identifiers)
 
 
-def risk(rows: int = DEFAULT_ROWS) -> Section:
+def risk(rows: int = ROWS) -> Section:
     """Runs both, each in a process of its own."""
     try:
         database = discharges(rows)
-        grouped, analysis = (in_a_process("benchmarks.game.risk", work, database) for work in ("grouped", "analysis"))
+        grouped, analysis = (_measured(work, database) for work in _WORK)
     except UnusableError as error:
         return Section(TITLE, (f"Failed: {error}",), sound=False)
     ratio = analysis.seconds / grouped.seconds
@@ -72,17 +70,10 @@ def risk(rows: int = DEFAULT_ROWS) -> Section:
     )
 
 
-def in_a_process(module: str, work: str, database: Path) -> Measured:
-    """Runs `python -m module work` on a copy of a database, and reads what it writes to stdout."""
+def _measured(work: str, database: Path) -> Measured:
     with tempfile.TemporaryDirectory(dir=CACHE) as folder:
         copy = shutil.copyfile(database, Path(folder, "copy.duckdb"))
-        command = [sys.executable, "-m", module, work, str(copy)]
-        root = Path(__file__).resolve().parents[2]
-        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        last = done.stderr.strip().rpartition("\n")[2] or f"exit code {done.returncode}"
-        raise UnusableError(f"{work} on {database.name}: {last}")
-    return Measured(**json.loads(done.stdout))
+        return Measured(**in_a_process("benchmarks.game.risk", work, copy))
 
 
 def _grouped(database: Database, session: Session) -> Measured:

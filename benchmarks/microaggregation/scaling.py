@@ -6,17 +6,13 @@ python -m benchmarks.microaggregation.scaling METHOD RECORDS COLUMNS
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 import time
-from pathlib import Path
 
 from benchmarks.markdown import seconds, table
-from benchmarks.measured import peak_memory
+from benchmarks.measured import in_a_process, peak_memory
 from benchmarks.microaggregation.generated import generated
 from benchmarks.microaggregation.methods import K
-from benchmarks.problems import UnusableError
 from benchmarks.section import Section, verdict
 from tableveil.control import Control
 from tableveil.microaggregation import cluster, squared_error
@@ -68,14 +64,8 @@ def scaling() -> Section:
 
 
 def _measured(method: Clustering, records: int, columns: int) -> dict[str, float]:
-    command = [sys.executable, "-m", "benchmarks.microaggregation.scaling", method, str(records), str(columns)]
-    one_thread = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    root = Path(__file__).resolve().parents[2]
-    done = subprocess.run(command, cwd=root, env=one_thread, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        last = done.stderr.strip().rpartition("\n")[2] or f"exit code {done.returncode}"
-        raise UnusableError(f"{method} of {records:,} records: {last}")
-    found: dict[str, float] = json.loads(done.stdout)
+    one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    found: dict[str, float] = in_a_process(__spec__.name, method, records, columns, **one_thread)
     return found
 
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import duckdb
 
+from benchmarks.doors.guarded import PEOPLE, make_people, small_policy
 from benchmarks.markdown import seconds, table
 from benchmarks.operate.served import Served, served
 from benchmarks.section import Section, verdict
 from tableveil.client import Client
-from tableveil.document import read_policy
 from tableveil.errors import BusyError
 from tableveil.v1 import job_service_pb2, policy_pb2
 from tableveil.v1.dry_run_service_pb2 import SubmitDryRunRequest
@@ -25,7 +25,6 @@ from tableveil.v1.dry_run_service_pb2 import SubmitDryRunRequest
 TITLE = "A soak of many jobs"
 JOBS = 500
 CLIENTS = 8
-PEOPLE = 60
 BEHAVIOURS = ("wait", "wait", "vanish", "cancel", "ask again", "resubmit", "infeasible")
 MOST_PARTS = 10
 LEAST_JOBS_OF_A_PART = 50
@@ -37,18 +36,6 @@ MOST_GROWTH = 64 * 2**20
 GROWTH_TITLE = "Memory after many small jobs"
 GROWTH_JOBS, GROWTH_WARM = 2000, 200
 GROWTH_GOAL = 40 * 2**20
-
-_POLICY = """
-source: {table: people}
-rows_are_people: true
-attributes:
-  - {column: age, role: QUASI_IDENTIFIER, hierarchy: {intervals: {minimum: "0", maximum: "99", widths: ["10", "50"]}}}
-  - {column: sex, role: QUASI_IDENTIFIER, hierarchy: {suppression_only: {}}}
-privacy_models: [{k_anonymity: {k: 3}}]
-suppression_limit: "0.1"
-repeat_reason: a soak
-release: {name: released}
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +64,7 @@ def soak(jobs: int = JOBS, clients: int = CLIENTS) -> Section:
     """Runs a server in a process of its own; the first of its parts warms it up."""
     with tempfile.TemporaryDirectory() as directory:
         database = Path(directory) / "soaked.duckdb"
-        _make_people(database)
+        make_people(database)
         started = time.monotonic()
         with served(database) as server:
             states: dict[str, str] = {}
@@ -123,7 +110,7 @@ def growth(jobs: int = GROWTH_JOBS, warm: int = GROWTH_WARM) -> Section:
     """Runs dry runs one after another on a server in a process of its own."""
     with tempfile.TemporaryDirectory() as directory:
         database = Path(directory) / "grown.duckdb"
-        _make_people(database)
+        make_people(database)
         started = time.monotonic()
         with served(database) as server, server.connect() as client:
             asked = SubmitDryRunRequest(policy=_policy(0, infeasible=False))
@@ -143,13 +130,6 @@ def growth(jobs: int = GROWTH_JOBS, warm: int = GROWTH_WARM) -> Section:
         ),
         sound=grown <= GROWTH_GOAL,
     )
-
-
-def _make_people(database: Path) -> None:
-    with duckdb.connect(database) as connection:
-        connection.execute(
-            f"CREATE TABLE people AS SELECT 20 + i * 7 % 50 AS age, i % 2 AS sex FROM range({PEOPLE}) r(i)"
-        )
 
 
 def _clients(server: Served, numbers: range, clients: int) -> None:
@@ -196,9 +176,7 @@ def _submitted(client: Client, policy: policy_pb2.Policy, request_id: str) -> st
 
 
 def _policy(number: int, *, infeasible: bool) -> policy_pb2.Policy:
-    policy, faults = read_policy(_POLICY, "yaml")
-    assert not faults, faults
-    policy.release.name = f"released_{number}"
+    policy = small_policy(number)
     if number % 3 == 0:
         policy.release.kind = policy_pb2.RELEASE_KIND_VIEW
     if infeasible:

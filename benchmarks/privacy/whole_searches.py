@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.datasets import Dataset
 from benchmarks.markdown import seconds, table, times
 from benchmarks.models import Models
-from benchmarks.privacy.alternatives import straightforward
+from benchmarks.privacy.straightforward import straightforward
 from benchmarks.search.in_memory import Codes, problem_of
 from benchmarks.section import Section, verdict
 from tableveil.control import Control

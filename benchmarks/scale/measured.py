@@ -6,16 +6,14 @@ python -m benchmarks.scale.measured job|beside DATABASE MEMORY_LIMIT THREADS
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from benchmarks.measured import peak_memory, searched
+from benchmarks.measured import in_a_process, peak_memory, searched
 from benchmarks.privacy.exposure import exposure_seconds
-from benchmarks.problems import UnusableError
 from benchmarks.scale.visits import TABLE, policy
 from benchmarks.service import TARGET, LocalService
 from tableveil.runtime import Job
@@ -53,12 +51,7 @@ def measure(work: str, database: Path, memory_limit: str, threads: int) -> Measu
     Raises:
         UnusableError: the process failed; the message is its last output.
     """
-    command = [sys.executable, "-m", "benchmarks.scale.measured", work, str(database), memory_limit, str(threads)]
-    root = Path(__file__).resolve().parents[2]
-    done = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, text=True, check=False)
-    if done.returncode != 0:
-        raise UnusableError(f"{work} on {database.name}: exit code {done.returncode}")
-    found = json.loads(done.stdout)
+    found = in_a_process("benchmarks.scale.measured", work, database, memory_limit, threads)
     return Measured(**{**found, "parts": {name: Part(**part) for name, part in found["parts"].items()}})
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from benchmarks.comparators import Comparator, datafly, flash, igreedy
+from benchmarks.comparators import Comparator, datafly, igreedy
 from benchmarks.markdown import seconds, table
 from benchmarks.search.in_memory import Instance, instances
 from benchmarks.section import Section
@@ -21,10 +21,7 @@ IDS = (
     "a-mach201912-k5-s0.05-loss-gm",
 )
 
-THEIRS: Mapping[str, Comparator] = {"DataFly": datafly, "IGreedy": igreedy, "Flash-like": flash}
-
-LARGEST_FOR_FLASH = 200_000
-"""Transformations: Flash goes through the whole lattice."""
+THEIRS: Mapping[str, Comparator] = {"DataFly": datafly, "IGreedy": igreedy}
 
 
 class OurStrategy(Protocol):
@@ -66,7 +63,7 @@ def comparison(shared: Path) -> Section:
         (
             "k = 5, limit 5 %, loss, geometric mean; all count in numpy. Ours are stopped at the seconds that "
             "IGreedy took; what they had found by then is beside the optimum. DataFly and IGreedy end by themselves; "
-            "neither of them nor Flash uses bounds, so nothing they find is proven.",
+            "neither of them uses bounds, so nothing they find is proven.",
             table(("case", "search", "checks", "s", "loss", "above the optimum"), rows),
         ),
         sound,
@@ -79,8 +76,6 @@ def _runs(instance: Instance) -> list[tuple[str, Candidate | None, int, float]]:
     limit = 0.0
     for name, comparator in THEIRS.items():
         problem = instance.problem()
-        if comparator is flash and problem.lattice.size > LARGEST_FOR_FLASH:
-            continue
         found = comparator(problem, Control())
         if comparator is igreedy:
             limit = found.seconds

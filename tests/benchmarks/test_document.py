@@ -7,14 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import __main__ as document
-from benchmarks import discharges, large, overhead
+from benchmarks import discharges
 from benchmarks.__main__ import main
-from benchmarks.measured import BESIDE, WORK, Measured, measure
 from benchmarks.privacy import per_check, whole_searches
 from benchmarks.scale import growth, visits
 from benchmarks.scale import measured as scale
-from benchmarks.section import Section
 from benchmarks.service import LocalService
 from tableveil.policy import DistinctLDiversity, KAnonymity, KMap
 
@@ -23,35 +20,8 @@ pytestmark = pytest.mark.long
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (discharges, large, growth, visits):
+    for module in (discharges, growth, visits):
         monkeypatch.setattr(module, "CACHE", tmp_path / "cache")
-
-
-def measure_here(work: str, database: Path, memory_limit: str, threads: int) -> Measured:
-    """Starts a process for the smallest work only; the rest runs here, without importing everything again."""
-    if work == BESIDE:
-        return measure(work, database, memory_limit, threads)
-    with LocalService(database, memory_limit, threads) as service:
-        return WORK[work](service)
-
-
-def test_a_large_table_is_measured_by_phase(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large, "measure", measure_here)
-    document = tmp_path / "numbers.md"
-    code = main(["--only", "large", "--rows", "3000", "--runs", "1", "--output", str(document)])
-    text = document.read_text()
-    assert "Failed" not in text
-    for phase in ["reading", "counting", "searching", "writing", "verifying", "outside the phases"]:
-        assert f"\n| {phase} | " in text
-    assert "\n| 3,000 | " in text
-    assert "\n| 300 | " in text
-    # Three times the rows have the same combinations and take the same checks.
-    _, _, repeated = text.partition("| rows | combinations | checks | search s | ratio |")
-    lines = [[cell.strip() for cell in line.split("|")[1:4]] for line in repeated.splitlines()[2:6]]
-    assert [line[0] for line in lines] == ["300", "900", "3,000", "9,000"]
-    assert lines[0][1:] == lines[1][1:]
-    assert lines[2][1:] == lines[3][1:]
-    assert code == 0
 
 
 def test_growth_is_measured_per_row(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,28 +49,10 @@ def test_the_job_without_its_search_has_a_goal(cpu: float, verdict: str) -> None
     assert verdict in growth._goals([size])
 
 
-def test_a_failed_job_fails_the_document(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large, "MEMORY_LIMIT", "2 bottles")
-    assert main(["--only", "large", "--rows", "300", "--runs", "1"]) == 1
-    assert "Failed: beside on copy.duckdb: " in capsys.readouterr().out
-
-
-def test_overhead_is_measured(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(overhead, "WARM_UP", 0)
-    monkeypatch.setattr(overhead, "RUNS", 1)
-    assert main(["--only", "overhead"]) == 0
-    text = capsys.readouterr().out
-    assert "\n| outside the phases | " in text
-    assert "medians of 1" in text
-
-
-@pytest.mark.parametrize("part", ["reference", "privacy"])
 def test_missing_data_is_said_to_be_skipped(
-    part: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # It generates what it measures.
-    monkeypatch.setattr(document, "ordered", lambda: Section("none", ()))
-    assert main(["--only", part, "--shared", str(tmp_path)]) == 0
+    assert main(["--only", "privacy", "--shared", str(tmp_path)]) == 0
     assert "Skipped: there is no `" in capsys.readouterr().out
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.privacy import exposure, many_columns
+from benchmarks.privacy import exposure
 
 pytestmark = pytest.mark.long
 
@@ -18,11 +18,3 @@ def test_strictness_and_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert "| independent, 2 values | 300 | 0 | 0 |" in told
     assert "| birth year | 300 | 1 | 1 |" in told
     assert "| born |" in str(exposure.cost())
-
-
-def test_many_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"CACHE": tmp_path, "ROWS": 500, "REPEATS": 1, "OWN": (4, 3), "VALUES": (2, 3)}.items():
-        monkeypatch.setattr(many_columns, name, value)
-    shown = str(many_columns.many_columns())
-    assert "| check before writing |" in shown
-    assert "| whole job |" in shown

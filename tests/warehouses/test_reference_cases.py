@@ -1,7 +1,6 @@
 """The reference cases have the same score, checks and classes over Spark as in DuckDB, and the reference's score.
 
-Jobs end with the plan of their release; `benchmarks/both_engines.py` runs whole ones. A statement of one table runs
-once in Spark, whatever the number of cases.
+Jobs end with the plan of their release. A statement of one table runs once in Spark, whatever the number of cases.
 """
 
 from __future__ import annotations
@@ -12,24 +11,25 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sqlglot import exp
 
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
-from benchmarks.both_engines import Lake, can_run
 from benchmarks.cases import read_cases
 from benchmarks.expected import close
 from benchmarks.oddities import oddities
 from benchmarks.prepared import Prepared, Tables
 from benchmarks.service import TARGET, LocalService
-from tableveil.backend import WarehouseSession
+from tableveil.backend import WarehouseSession, table
 from tableveil.control import Control
 from tableveil.errors import InfeasibleError
 from tableveil.lifecycle import Evidence
 from tableveil.pipelines.anonymize import solved
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.read import resolve_fully
-from tableveil.policy import Policy
+from tableveil.policy import Policy, TableReference
 from tableveil.release import ReleasePlan
+from tableveil.spark.capabilities import unsupported
 from tests.warehouses.conftest import MOST_COLLECTED
 from tests.warehouses.remembering import Memory, RememberingSession
 
@@ -39,7 +39,37 @@ CASES = SHARED / "reference" / "arx.jsonl"
 KINDS = ("a-adult-*5-*-gm", "a-fars-*-gm", "a-mach20196-*", "b-adult-k5-*", "c-adult-k5*", "d-adult-k*", "d-adult-avg*")
 """The others are the same models with another k, wider, risk analyses, limited by time, or games, which Spark lacks."""
 
+SCHEMA = "cases"
+
 pytestmark = pytest.mark.skipif(not CASES.is_file(), reason=f"there is no {CASES}")
+
+
+class Lake:
+    """The tables of cases in Spark, each copied from the service's database when it is first needed."""
+
+    def __init__(self, rows: WarehouseSession) -> None:
+        self._rows = rows
+        self._copied: set[str] = set()
+        rows.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
+
+    def policy(self, policy: Policy) -> Policy:
+        """The policy over copies of its tables."""
+        population = policy.population
+        if population is not None and population.table is not None:
+            population = replace(population, table=self._copy(population.table))
+        return replace(policy, source=self._copy(policy.source), population=population)
+
+    def _copy(self, found: TableReference) -> TableReference:
+        name = found.table
+        if name not in self._copied:
+            self._rows.create(table(name, SCHEMA, "lake"), exp.select("*").from_(table(name, "main")))
+            self._copied.add(name)
+        return TableReference("lake", SCHEMA, name)
+
+
+def can_run(policy: Policy) -> bool:
+    """Whether a job over Spark may have the policy, and finds the same whenever it runs."""
+    return not unsupported(policy) and policy.search.time_limit_seconds is None
 
 
 def _prepared(tables: Tables) -> dict[str, Prepared]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.comparators import COMPARATORS, Comparator, Found, datafly, exhaustive, flash, igreedy
+from benchmarks.comparators import COMPARATORS, Comparator, Found, datafly, exhaustive, igreedy
 from tableveil.control import Control
 from tableveil.errors import CancelledError
 from tableveil.search import Problem
@@ -46,23 +45,6 @@ def test_exhaustive_search_finds_the_optimum(problem: Problem) -> None:
     found = exhaustive(problem, Control())
     assert (found.best.key if found.best else None) == optimum(problem)
     assert found.checked == problem.lattice.size
-
-
-@given(problems())
-def test_flash_finds_the_optimum_if_nothing_may_be_suppressed(problem: Problem) -> None:
-    problem = replace(problem, suppressible=problem.counter.withheld)
-    found = flash(problem, Control())
-    assert (found.best.key if found.best else None) == optimum(problem)
-
-
-@given(problems())
-def test_flash_checks_every_minimal_valid_transformation(problem: Problem) -> None:
-    watched_problem, counter = watched(problem)
-    found = flash(watched_problem, Control())
-    assert len(set(counter.counted)) == len(counter.counted) == found.checked
-    valid = [x for x in problem.lattice if key_at(problem, x) is not None]
-    minimal = {x for x in valid if not any(y != x and all(a <= b for a, b in zip(y, x, strict=True)) for y in valid)}
-    assert minimal <= set(counter.counted)
 
 
 @given(problems())

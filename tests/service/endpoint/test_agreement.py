@@ -9,9 +9,9 @@ import adbc_driver_flightsql.dbapi as flight_sql
 import duckdb
 import pytest
 
-from benchmarks.sql.random_selects import TABLE, agree, random_select, rows_of
 from tests.once import once
 from tests.service.endpoint.published import KnownReaders, connected, publish, serving
+from tests.service.endpoint.random_selects import TABLE, agree, random_select, rows_of
 
 STATEMENTS = 25
 
