@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -14,11 +13,10 @@ import duckdb
 
 from tableveil.endpoint.grammar import FUNCTIONS
 from tableveil.endpoint.second_opinion import require_same
-from tableveil.endpoint.statement import alias_of, check
+from tableveil.endpoint.statement import check
 from tableveil.errors import TableveilError
 
 RELEASE = 1
-_TABLE = re.compile(r'releases(_1)?\.main\."rows"|common_\d+ AS "rows"')
 _DEEPEST = 3
 
 _TYPES = (
@@ -135,25 +133,20 @@ def _expression(random: Random, depth: int) -> str:
 
 
 def _make_rows(connection: duckdb.DuckDBPyConnection) -> None:
-    """One table as the statements name it, and as the texts for DuckDB do."""
+    """The table that the statements name."""
     query = (
         "SELECT i::INTEGER AS i, ['ab', 'B', NULL][1 + i % 3] AS t, DATE '2020-01-30' + i::INTEGER AS d, "
         "i * 1.5 - 2 AS x FROM range(5) r(i)"
     )
     connection.execute("SET threads = 1; SET TimeZone = 'UTC'")
-    for catalog in (alias_of(RELEASE), "releases"):
-        connection.execute(f"ATTACH ':memory:' AS {catalog}; CREATE TABLE {catalog}.main.rows AS {query}")
-    connection.execute("USE releases")
+    connection.execute(f"ATTACH ':memory:' AS releases; USE releases; CREATE TABLE rows AS {query}")
 
 
 def _answer(connection: duckdb.DuckDBPyConnection, text: str, values: list[int]) -> object:
-    """Names, types and rows in any order; None if the text fails.
-
-    Columns without a name are named after their text, in which tables have other names.
-    """
+    """Names, types and rows in any order; None if the text fails."""
     try:
         found = connection.execute(text, values or None)
-        columns = [(_TABLE.sub('"rows"', name), str(type_)) for name, type_, *_ in found.description or ()]
+        columns = [(name, str(type_)) for name, type_, *_ in found.description or ()]
         rows = Counter(map(repr, itertools.islice(iter(found.fetchone, None), 200)))
     except duckdb.Error:
         return None

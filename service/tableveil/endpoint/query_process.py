@@ -22,22 +22,22 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import duckdb
 import pyarrow as pa
 
-from tableveil.answers import MACROS
+from tableveil.answers import MACROS, SPREAD_SCHEMAS
 from tableveil.backend import arrow_type, cleared, folded
 from tableveil.endpoint import second_opinion
 from tableveil.endpoint.information import create_views, described
+from tableveil.endpoint.labels import ReleaseTable
 from tableveil.endpoint.looked import LookInFiles, Values
 from tableveil.endpoint.made_functions import WIDTH_BUCKET
 from tableveil.endpoint.pipes import Message, receive, send
-from tableveil.endpoint.spread import MOST_ROWS, SpreadAnswer, under_other_assumptions
-from tableveil.endpoint.statement import CheckedStatement, alias_of, check
+from tableveil.endpoint.spread import MOST_ROWS, SpreadAnswer, estimated_tables, without_limit
+from tableveil.endpoint.statement import CATALOG, CheckedStatement, alias_of, check
 from tableveil.endpoint.written import quoted
 from tableveil.errors import BusyError, InternalError, InvalidError, NotFoundError, TableveilError
 
@@ -198,8 +198,9 @@ def _queried(connection: duckdb.DuckDBPyConnection, request: Message, answers: B
     in_files = LookInFiles(connection, attach, bound)
     withdrawn = {(schema, name): day for schema, name, day in request["withdrawn"]}
     checked = check(request["statement"], tables, in_files, withdrawn, lenient=request["lenient"])
-    for number in sorted(checked.releases):
-        in_files.attach(number)
+    connection.execute(f"ATTACH ':memory:' AS {CATALOG}; USE {CATALOG}")
+    for table in checked.tables:
+        _create_view(connection, table, f"{in_files.attach(table.release)}.{quoted(table.schema)}")
     if checked.informed:
         create_views(connection, request["information"])
     _create_functions(connection, checked.text)
@@ -249,12 +250,18 @@ def _spread(
     connection: duckdb.DuckDBPyConnection, checked: CheckedStatement, values: Values | None, schema: pa.Schema
 ) -> tuple[pa.Schema, Callable[[], pa.RecordBatchReader]]:
     """The columns of a statement's answer with the spread of its numbers, and what reads the rows."""
-    others = list(under_other_assumptions(checked, partial(second_opinion.require_same, connection)))
-    spread = SpreadAnswer(checked, schema)
+    estimated, spread = estimated_tables(checked), SpreadAnswer(checked, schema)
+
+    def answer(text: str) -> pa.Table:
+        return _query(connection, text, values).limit(MOST_ROWS + 1).to_arrow_reader(ROWS_IN_BATCH).read_all()
 
     def rows() -> pa.RecordBatchReader:
-        read = [_query(connection, one.text, values).limit(MOST_ROWS + 1) for one in (checked, *others)]
-        return spread.table([one.to_arrow_reader(ROWS_IN_BATCH).read_all() for one in read]).to_reader()
+        answers = [answer(checked.text)]
+        for schema in SPREAD_SCHEMAS:
+            for table in estimated:
+                _create_view(connection, table, f"{alias_of(table.release)}.{quoted(schema)}")
+            answers.append(answer(without_limit(checked.text)))
+        return spread.table(answers).to_reader()
 
     return spread.schema.with_metadata({HINT: spread.words}), rows
 
@@ -323,6 +330,13 @@ def _attach(connection: duckdb.DuckDBPyConnection, alias: str, file: str) -> Non
     except duckdb.IOException:
         actual = "a release that was replaced or withdrawn meanwhile"
         raise NotFoundError.of("RELEASE_GONE", "statement", actual, "releases that are there", "Try again.") from None
+
+
+def _create_view(connection: duckdb.DuckDBPyConnection, table: ReleaseTable, place: str) -> None:
+    """Makes the view by which statements find a table, of the table of that name in some place."""
+    schema, name = f"{CATALOG}.{quoted(table.schema)}", quoted(table.name)
+    connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+    connection.execute(f"CREATE OR REPLACE VIEW {schema}.{name} AS FROM {place}.{name}")
 
 
 def _create_functions(connection: duckdb.DuckDBPyConnection, text: str) -> None:

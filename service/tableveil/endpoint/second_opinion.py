@@ -9,7 +9,7 @@ import duckdb
 
 from tableveil.backend import folded
 from tableveil.endpoint.grammar import ANSWERS, FUNCTIONS, MADE, SERIES, UNNEST
-from tableveil.endpoint.statement import INFORMED, CheckedStatement, alias_of
+from tableveil.endpoint.statement import CATALOG, DEFAULT_SCHEMA, INFORMED, CheckedStatement
 from tableveil.errors import InvalidError
 
 _OWN_NAMES = frozenset(
@@ -42,31 +42,31 @@ _KEYWORDS = frozenset(
 )
 """Functions that are called without parentheses, which the parser takes for columns; none of them is allowed."""
 
-_PLACES = frozenset({"query_location", "query_location_length"})
-_NAMES_OF_COMMON = frozenset({"cte_name", "key"})
-_NAMES_OF_TABLE = frozenset({"qualified_name", "catalog_name", "schema_name", "table_name", "alias"})
-
 
 def require_same(connection: duckdb.DuckDBPyConnection, checked: CheckedStatement) -> None:
     """Refuses a text in which DuckDB finds other tables or functions than the check allows.
 
-    Only names of tables may differ from those in the text that was written: the rest is what DuckDB reads in it.
-
     Raises:
         InvalidError: it does, or it cannot read the text.
     """
-    statement = _parsed(connection, checked.text)
-    releases = {alias_of(release) for release in checked.releases}
-    waiting: list[Any] = [statement]
+    found = set[tuple[str, ...]]()
+    waiting: list[tuple[Any, frozenset[str]]] = [(_parsed(connection, checked.text), frozenset())]
     while waiting:
-        node = waiting.pop()
+        node, known = waiting.pop()
         if isinstance(node, list):
-            waiting += node
+            waiting += ((part, known) for part in node)
         elif isinstance(node, dict):
-            _require_allowed(node, releases, informed=checked.informed)
-            waiting += node.values()
-    if not _agree(_parsed(connection, checked.written), statement):
-        raise _refused("names that can be read in two ways")
+            # A common table expression is known to those after it, and to itself if it is recursive.
+            known |= {folded(node["cte_name"])} if "cte_name" in node else set()
+            for common in node.get("cte_map", {"map": ()})["map"]:
+                waiting.append((common["value"], known))
+                known |= {folded(common["key"])}
+            if node.get("type") == "BASE_TABLE":
+                found |= _named(node, known, informed=checked.informed)
+            _require_allowed(node)
+            waiting += ((part, known) for name, part in node.items() if name != "cte_map")
+    if found != {(CATALOG, table.schema, table.name) for table in checked.tables}:
+        raise _refused("other tables than those of releases that it names")
 
 
 def _parsed(connection: duckdb.DuckDBPyConnection, text: str) -> dict[str, Any]:
@@ -83,63 +83,19 @@ def _parsed(connection: duckdb.DuckDBPyConnection, text: str) -> dict[str, Any]:
     return statement
 
 
-def _agree(written: dict[str, Any], statement: dict[str, Any]) -> bool:
-    """Whether two trees differ only in names of tables, in bounds after labels, and in places in the text."""
-    waiting: list[tuple[Any, Any]] = [(written, statement)]
-    while waiting:
-        one, other = waiting.pop()
-        if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
-            if one.get("type") == "BASE_TABLE":
-                if not _is_renamed(one, other):
-                    return False
-                waiting += [(one[key], other[key]) for key in one.keys() - _PLACES - _NAMES_OF_TABLE]
-            elif one.get("type") == "COLUMN_REF":
-                names, others = one["column_names"], other["column_names"]
-                # The first of four names is that of a catalog.
-                if len(names) != len(others) or names[-3:] != others[-3:]:
-                    return False
-            else:
-                waiting += [(one[key], other[key]) for key in one.keys() - _PLACES - _NAMES_OF_COMMON - {"arguments"}]
-                if "arguments" in one:
-                    waiting.append((one["arguments"], _as_written(other, len(one["arguments"]))))
-        elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-            waiting += zip(one, other, strict=True)
-        elif one != other:
-            return False
-    return True
+def _named(table: dict[str, Any], known: frozenset[str], *, informed: bool) -> set[tuple[str, ...]]:
+    """The table in full, unless it is a common table expression, or a view that tells of tables."""
+    path = tuple(map(folded, table["qualified_name"]["path"]))
+    if (len(path) == 1 and path[0] in known) or (informed and path[:2] == INFORMED):
+        return set()
+    return {((CATALOG, DEFAULT_SCHEMA)[: 3 - len(path)] + path)}
 
 
-def _as_written(call: dict[str, Any], arguments: int) -> Any:
-    """The arguments of a call without the bounds that the check has put after a label."""
-    read_arguments = call["arguments"]
-    added = read_arguments[1:3]
-    is_completed = (
-        folded(call["function_name"]) in ANSWERS
-        and len(read_arguments) == arguments + len(added) == arguments + 2
-        and all(not one["name"] and one["expression"]["type"] == "COLUMN_REF" for one in added)
-    )
-    return [read_arguments[0], *read_arguments[3:]] if is_completed else read_arguments
-
-
-def _is_renamed(written: dict[str, Any], table: dict[str, Any]) -> bool:
-    """Whether it is the table that was written, under its new name."""
-    path, name = table["qualified_name"]["path"], written["qualified_name"]["path"][-1]
-    if len(path) == 1:
-        return bool(table["alias"] == (written["alias"] or name)) or not (table["alias"] or written["alias"])
-    return bool(path[-1] == name and table["alias"] == written["alias"])
-
-
-def _require_allowed(node: dict[str, Any], releases: set[str], *, informed: bool) -> None:
+def _require_allowed(node: dict[str, Any]) -> None:
     kind = node.get("class") or node.get("type")
     if isinstance(kind, str) and kind not in _ALLOWED:
         raise _refused(kind.replace("_", " "))
-    if kind == "BASE_TABLE":
-        path = node["qualified_name"]["path"]
-        is_common = len(path) == 1 and path[0].startswith("common_")
-        informs = informed and tuple(path[:2]) == INFORMED
-        if not is_common and not informs and (len(path) != 3 or path[0] not in releases):
-            raise _refused("a table of no release")
-    elif kind == "PIVOT":
+    if kind == "PIVOT":
         if any(pivot["pivot_enum"] for pivot in node["pivots"]):
             raise _refused("PIVOT over an ENUM")
     elif kind == "COLUMN_REF":

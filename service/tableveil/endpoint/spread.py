@@ -6,10 +6,8 @@ Rows of the five answers are matched by the values that a statement groups by, o
 from __future__ import annotations
 
 import math
-import re
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Any
 
@@ -18,9 +16,10 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
-from tableveil.answers import SPREAD_SCHEMAS
 from tableveil.backend import folded
 from tableveil.endpoint.grammar import AGGREGATES, AnalystSql
+from tableveil.endpoint.labels import ReleaseTable
+from tableveil.endpoint.looked import ESTIMATED
 from tableveil.endpoint.statement import CheckedStatement
 from tableveil.errors import InvalidError
 
@@ -28,7 +27,6 @@ MOST_ROWS = 10_000
 """The answers under all assumptions are matched in memory."""
 
 _DEVIATIONS = 3
-_ESTIMATED = re.compile(r'("releases_\d+")\."(?:[^"]|"")+"\.("(?:[^"]|"")+_estimated")', re.IGNORECASE)
 _LIMITS = (TokenType.LIMIT, TokenType.OFFSET, TokenType.FETCH)
 _COUNTS = frozenset({"count", "count_star", "count_if", "countif"})
 
@@ -38,24 +36,16 @@ _Rows = Mapping[_Key, tuple[Any, ...]]
 _WORDS = "Numbers are means of five estimates, ± is 3 standard deviations: what reasonable assumptions differ by."
 
 
-def under_other_assumptions(
-    checked: CheckedStatement, require_same: Callable[[CheckedStatement], None]
-) -> Iterator[CheckedStatement]:
-    """The statement on the tables of each other assumption, with all its rows; `require_same` looks at each.
-
-    Raises:
-        InvalidError: the statement reads no estimated table, or only asks about itself.
-    """
-    if checked.described or not _ESTIMATED.search(checked.text):
-        found = "a statement that reads no estimated table" if not checked.described else checked.described
+def estimated_tables(checked: CheckedStatement) -> list[ReleaseTable]:
+    """The estimated tables that a statement reads; raises `InvalidError` if it has none, or only asks about itself."""
+    tables = [table for table in checked.tables if table.name.endswith(ESTIMATED)]
+    if checked.described or not tables:
+        found = checked.described or "a statement that reads no estimated table"
         raise _without_spread(found, "a SELECT from a table whose name ends with _estimated")
-    for schema in SPREAD_SCHEMAS:
-        other = replace(checked, text=_ESTIMATED.sub(rf'\1."{schema}".\2', checked.text))
-        require_same(other)
-        yield replace(other, text=_without_limit(other.text))
+    return tables
 
 
-def _without_limit(text: str) -> str:
+def without_limit(text: str) -> str:
     """The text up to a LIMIT or OFFSET of the whole: another assumption may have other rows first."""
     depth = 0
     for token in AnalystSql().tokenize(text):
@@ -70,7 +60,7 @@ class SpreadAnswer:
 
     def __init__(self, checked: CheckedStatement, schema: pa.Schema) -> None:
         self._schema = schema
-        self._keys, self._counts = _keys(checked.written, schema)
+        self._keys, self._counts = _keys(checked.text, schema)
         self._measured = [i for i, of in enumerate(schema) if i not in self._keys and _is_number(of.type)]
 
     @property

@@ -1,11 +1,12 @@
-"""The check of an analyst's statement: what it may not say, and the text that DuckDB gets in its place."""
+"""The check of an analyst's statement: what it may not say, and the tables that it reads."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
+from typing import Any
 
 import sqlglot
 from sqlglot import exp
@@ -18,7 +19,7 @@ from tableveil.endpoint.label_rule import LabelRule
 from tableveil.endpoint.labels import ReleaseTable
 from tableveil.endpoint.looked import ESTIMATED, LookInFiles
 from tableveil.endpoint.pivots import with_values
-from tableveil.endpoint.written import edited, quoted
+from tableveil.endpoint.written import Edit, edited, quoted
 from tableveil.endpoint.written_shorthands import INFORMATION, INFORMATION_VIEWS, shown
 from tableveil.errors import InvalidError, NotFoundError, nearest, shortened
 
@@ -48,7 +49,8 @@ _SUMMARIZED = ("min", "max", "avg", "std", "q25", "q50", "q75")
 _FIRST = (TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.L_PAREN, TokenType.PIVOT, TokenType.UNPIVOT)
 """The words with which a query begins, and no name of a table."""
 
-_TABLE = re.compile(r"\bTABLE\s*\Z", re.IGNORECASE)
+_DATABASES = frozenset({CATALOG, "memory", "system", "temp"})
+"""Databases of a query's process: DuckDB could read a schema of that name as one of them."""
 
 Tables = Mapping[tuple[str, str], int]
 """The numbers of releases by the schema and the name of each table of theirs, both folded."""
@@ -56,24 +58,28 @@ Tables = Mapping[tuple[str, str], int]
 
 @dataclass(frozen=True, slots=True)
 class CheckedStatement:
-    """The text for DuckDB, in which each table has the alias of its release, and what the text takes.
+    """The text for DuckDB, and what it reads and takes.
 
-    It is the text `written` with other names of tables, and with bounds after labels that functions of labels take, so
-    that DuckDB reads the rest as it would read what was written. `described` is the statement before it that asks only
-    about it: EXPLAIN, EXPLAIN ANALYZE, DESCRIBE, SUMMARIZE, or nothing. `hint` is what to write where labels are taken
-    for values. `names` are those of its parameters, if they have any. `unordered` are its columns of labels and bounds,
-    which SUMMARIZE would take for values. `informed` says whether it reads the views that tell of tables.
+    It is the text that was written, with bounds after labels that functions of labels take, and with other names for
+    the views that tell of tables. `described` is the statement before it that asks only about it: EXPLAIN, EXPLAIN
+    ANALYZE, DESCRIBE, SUMMARIZE, or nothing. `hint` is what to write where labels are taken for values. `names` are
+    those of its parameters, if they have any. `unordered` are its columns of labels and bounds, which SUMMARIZE would
+    take for values. `informed` says whether it reads the views that tell of tables.
     """
 
     text: str
-    written: str
     described: str
-    releases: frozenset[int]
+    tables: frozenset[ReleaseTable]
     parameters: int
     hint: str = ""
     names: tuple[str, ...] = ()
     unordered: tuple[str, ...] = ()
     informed: bool = False
+
+    @property
+    def releases(self) -> frozenset[int]:
+        """The numbers of the releases that it reads."""
+        return frozenset(table.release for table in self.tables)
 
     @property
     def statement(self) -> str:
@@ -98,7 +104,7 @@ def check(
     *,
     lenient: bool = False,
 ) -> CheckedStatement:
-    """Reads a statement, and names in full the tables that it reads.
+    """Reads a statement, and finds the tables that it reads.
 
     Without `look` it knows no labels. `withdrawn` has the days on which releases were withdrawn, by schema and name.
     `lenient` lets statements pass that take labels for values.
@@ -122,21 +128,13 @@ def check(
         if look is not None:
             look.bind(parameters, named)
         if look is not None and (whole := with_values(tree, resolver.read, look, written)) != written:
-            tree, resolver = _read(whole, tables, withdrawn or {})
+            written = whole
+            tree, resolver = _read(written, tables, withdrawn or {})
         hint, unordered = _with_bounds(tree, resolver, look, lenient=lenient) if look is not None else ("", ())
     except RecursionError:
         raise _too_deep() from None
-    return CheckedStatement(
-        resolver.text(),
-        resolver.written,
-        described,
-        frozenset(resolver.releases),
-        parameters,
-        hint,
-        named,
-        unordered,
-        resolver.informed,
-    )
+    text, read = edited(written, resolver.edits), frozenset(resolver.read.values())
+    return CheckedStatement(text, described, read, parameters, hint, named, unordered, resolver.informed)
 
 
 def _read(
@@ -144,8 +142,8 @@ def _read(
 ) -> tuple[exp.Query | exp.Pivot, _Resolver]:
     """The tree of a statement that has only allowed parts, and the tables that it names."""
     tree = _parsed(written)
-    resolver = _Resolver(tables, written, withdrawn)
-    resolver.resolve(tree, {})
+    resolver = _Resolver(tables, withdrawn)
+    resolver.resolve(tree, frozenset())
     require_allowed(tree)
     return tree, resolver
 
@@ -157,12 +155,11 @@ def _with_bounds(
     estimated = {
         table: f"{table.name}{ESTIMATED}"
         for table in resolver.read.values()
-        if (folded(table.schema), f"{folded(table.name)}{ESTIMATED}") in resolver.tables
+        if (table.schema, f"{table.name}{ESTIMATED}") in resolver.tables
     }
     rule = LabelRule(resolver.read, look, estimated)
     rule.read(tree)
-    for start, end, text in rule.edits:
-        resolver.edits[start] = (end, text)
+    resolver.edits += rule.edits
     if rule.misuses and not lenient:
         raise rule.misuses[0].error()
     hint = rule.misuses[0].hint if rule.misuses else " ".join(rule.hints)
@@ -240,51 +237,30 @@ def _parsed(text: str) -> exp.Query | exp.Pivot:
 
 @dataclass(slots=True)
 class _Resolver:
-    """Gives each table the alias of its release, and each common table expression a name that no catalog has.
-
-    So a name that is taken for one of a common table expression cannot be read as one of the database's own views.
-    `read` are the tables by the identities of their nodes. `edits` are the new names by the first character of the old
-    ones, with the character after these.
-    """
+    """Finds the tables that a statement reads, by the identities of their nodes; `edits` make names plain to DuckDB."""
 
     tables: Tables
-    written: str
     withdrawn: Mapping[tuple[str, str], str]
-    releases: set[int] = field(default_factory=set)
     read: dict[int, ReleaseTable] = field(default_factory=dict)
-    edits: dict[int, tuple[int, str]] = field(default_factory=dict)
-    common: int = 0
+    edits: list[Edit] = field(default_factory=list)
     informed: bool = False
 
-    def text(self) -> str:
-        """The text with the new names."""
-        return edited(self.written, ((start, end, name) for start, (end, name) in self.edits.items()))
-
-    def resolve(self, node: exp.Expr, known: Mapping[str, str]) -> None:
-        """Resolves the names below a node, where these common table expressions are known by new names."""
-        with_ = node.args.get("with_")
-        if isinstance(with_, exp.With):
-            known = self._named_anew(with_, known)
+    def resolve(self, node: exp.Expr, known: frozenset[str]) -> None:
+        """Resolves the names below a node, where these common table expressions are known."""
+        with_: Any = node.args.get("with_")
+        for common in with_.expressions if with_ is not None else ():
+            inside = known | {folded(common.alias)}
+            self.resolve(common.this, inside if with_.recursive else known)
+            known = inside
         if isinstance(node, exp.Table):
             self._resolve_table(node, known)
         elif isinstance(node, exp.Column) and node.args.get("catalog"):
-            number = self._number(node.args["catalog"], node.args["db"], node.args["table"])
-            self._edit([node.args["catalog"]], alias_of(number))
-        for child in list(node.iter_expressions()):
+            self._found(node.args["catalog"], node.args["db"], node.args["table"])
+        for child in node.iter_expressions():
             if child is not with_:
                 self.resolve(child, known)
 
-    def _named_anew(self, with_: exp.With, known: Mapping[str, str]) -> Mapping[str, str]:
-        for common in with_.expressions:
-            self.common += 1
-            written, name = folded(common.alias), f"common_{self.common}"
-            inside = {**known, written: name} if with_.recursive else known
-            self.resolve(common.this, inside)
-            known = {**known, written: name}
-            self._edit([common.args["alias"].this], name)
-        return known
-
-    def _resolve_table(self, node: exp.Table, known: Mapping[str, str]) -> None:
+    def _resolve_table(self, node: exp.Table, known: frozenset[str]) -> None:
         name, schema, catalog = node.this, node.args.get("db"), node.args.get("catalog")
         if isinstance(name, exp.Anonymous) and folded(name.name) in SERIES and not (schema or catalog):
             return
@@ -292,31 +268,15 @@ class _Resolver:
             kind = name.name if isinstance(name, exp.Anonymous) else name.key
             raise refused(f"the table function {shortened(str(kind))}", "tables of releases")
         if schema is None and folded(name.this) in known:
-            start = int(name.meta.get("start", 0))
-            # TABLE takes a name without an alias.
-            takes_alias = not node.alias and not _TABLE.search(self.written, 0, start)
-            alias = f" AS {quoted(name.this)}" if takes_alias else ""
-            self._edit([name], known[folded(name.this)], alias)
             return
-        if self._is_information(catalog, schema, name):
+        if schema is not None and self._is_information(catalog, schema, name):
             self.informed = True
-            parts = [part for part in (catalog, schema, name) if part is not None]
-            self._edit(parts, ".".join((*INFORMED, quoted(name.this))))
+            start = (catalog or schema).meta["start"]
+            self.edits.append((start, name.meta["start"], f"{'.'.join(INFORMED)}."))
             return
-        number = self._number(catalog, schema, name)
-        self.releases.add(number)
-        self.read[id(node)] = ReleaseTable(number, schema.name if schema is not None else DEFAULT_SCHEMA, name.name)
-        path = (alias_of(number), schema.name if schema is not None else DEFAULT_SCHEMA, name.name)
-        self._edit([part for part in (catalog, schema, name) if part is not None], ".".join(map(quoted, path)))
-
-    def _edit(self, written: Sequence[exp.Expr], name: str, alias: str = "") -> None:
-        """Writes a name in the place of these identifiers."""
-        try:
-            start, end = int(written[0].meta["start"]), int(written[-1].meta["end"]) + 1
-        except (KeyError, AttributeError):
-            raise refused("a name in a place where none is expected", _EXPECTED) from None
-        if self.edits.setdefault(start, (end, name + alias)) != (end, name + alias):
-            raise refused("a name that can be read in two ways", _EXPECTED)
+        self.read[id(node)] = self._found(catalog, schema, name)
+        if schema is not None and not catalog and folded(schema.name) in _DATABASES:
+            self.edits.append((schema.meta["start"], schema.meta["start"], f"{CATALOG}."))
 
     def _withdrawn_on(self, schema: str, name: str) -> str | None:
         """The day on which the release of that table was withdrawn; its other tables have its name as prefix."""
@@ -324,12 +284,11 @@ class _Resolver:
         return next((self.withdrawn[schema, one] for one in names if (schema, one) in self.withdrawn), None)
 
     @staticmethod
-    def _is_information(catalog: exp.Expr | None, schema: exp.Expr | None, name: exp.Expr) -> bool:
-        if schema is None or (catalog is not None and folded(catalog.name) != CATALOG):
-            return False
-        return folded(schema.name) == INFORMATION and folded(name.name) in INFORMATION_VIEWS
+    def _is_information(catalog: exp.Expr | None, schema: exp.Expr, name: exp.Expr) -> bool:
+        is_ours = catalog is None or folded(catalog.name) == CATALOG
+        return is_ours and folded(schema.name) == INFORMATION and folded(name.name) in INFORMATION_VIEWS
 
-    def _number(self, catalog: exp.Expr | None, schema: exp.Expr | None, name: exp.Expr) -> int:
+    def _found(self, catalog: exp.Expr | None, schema: exp.Expr | None, name: exp.Expr) -> ReleaseTable:
         path = [part.name for part in (catalog, schema, name) if part is not None]
         wanted = (folded(schema.name) if schema is not None else DEFAULT_SCHEMA, folded(name.name))
         number = self.tables.get(wanted)
@@ -343,7 +302,7 @@ class _Resolver:
             visible = [".".join(key) for key in self.tables]
             hint = nearest(".".join(wanted), visible) or "Ask your client for the tables that you may read."
             raise NotFoundError.of("TABLE_NOT_FOUND", FIELD, actual, "a table of a release that you may read", hint)
-        return number
+        return ReleaseTable(number, *wanted)
 
 
 def _too_deep() -> InvalidError:

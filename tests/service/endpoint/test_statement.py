@@ -10,11 +10,12 @@ import duckdb
 import pytest
 
 from tableveil.endpoint.grammar import FUNCTIONS
+from tableveil.endpoint.labels import ReleaseTable
 from tableveil.endpoint.second_opinion import require_same
 from tableveil.endpoint.statement import CheckedStatement, check
 from tableveil.errors import InvalidError, NotFoundError
 
-TABLES = {("main", "discharges"): 7, ("research", "ward names"): 8}
+TABLES = {("main", "discharges"): 7, ("research", "ward names"): 8, ("temp", "stays"): 9}
 
 
 @pytest.fixture(scope="module")
@@ -26,13 +27,13 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
 @pytest.mark.parametrize(
     ("statement", "text", "releases"),
     [
-        ("from discharges -- all", 'from "releases_7"."main"."discharges"', {7}),
-        ('SELECT d.age FROM MAIN."Discharges" d', 'SELECT d.age FROM "releases_7"."MAIN"."Discharges" d', {7}),
+        ("from discharges -- all", 'from discharges', {7}),
+        ('SELECT d.age FROM MAIN."Discharges" d', 'SELECT d.age FROM MAIN."Discharges" d', {7}),
         ('FROM releases.research."Ward names"', None, {8}),
         ("FROM discharges JOIN research.\"Ward names\" USING (ward)", None, {7, 8}),
         ("WITH d AS (FROM discharges), e AS (FROM d) SELECT d.age FROM e d", None, {7}),
-        ("WITH d AS (FROM discharges) TABLE d;",
-         'WITH common_1 AS (FROM "releases_7"."main"."discharges") TABLE common_1', {7}),
+        ("WITH d AS (FROM discharges) TABLE d;", "WITH d AS (FROM discharges) TABLE d", {7}),
+        ("FROM temp.stays", "FROM releases.temp.stays", {9}),
         ("SELECT '😀', 0x1F, - ~ 7, x IS NOT NULL FROM releases.main.discharges x", None, {7}),
         ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9) FROM n", None, set()),
         ("WITH discharges AS (FROM discharges) FROM discharges", None, {7}),
@@ -48,14 +49,12 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
          "AND age IN ('x') AND stay IS NOT NULL AND day >= DATE '2024-01-01' - INTERVAL 3 DAY", None, {7}),
         ("FROM (VALUES (1, 'a')) v(i, t), LATERAL (SELECT i + 1) l", None, set()),
         ("SELECT ' -- ; ', 'a' /* ; DROP */ -- ;\n;", None, set()),
-        ("show tables;", 'SELECT table_name AS name FROM memory.information."tables" ORDER BY ALL', set()),
+        ("show tables;", 'SELECT table_name AS name FROM memory.information.tables ORDER BY ALL', set()),
         ("SHOW ALL TABLES", None, set()),
         ("SHOW SCHEMAS", None, set()),
         ("FROM releases.Information_Schema.COLUMNS c JOIN information_schema.tables USING (table_name)",
-         'FROM memory.information."COLUMNS" c JOIN memory.information."tables" USING (table_name)', set()),
-        ("PIVOT discharges ON ward IN ('a', 'b') USING sum(charge) AS charge, count(*) GROUP BY age",
-         "PIVOT \"releases_7\".\"main\".\"discharges\" ON ward IN ('a', 'b') USING sum(charge) AS charge, count(*) "
-         "GROUP BY age", {7}),
+         'FROM memory.information.COLUMNS c JOIN memory.information.tables USING (table_name)', set()),
+        ("PIVOT discharges ON ward IN ('a', 'b') USING sum(charge) AS charge, count(*) GROUP BY age", None, {7}),
         ("FROM discharges PIVOT (sum(charge) FOR ward IN ('a') GROUP BY age) p", None, {7}),
         ("UNPIVOT discharges ON charge, stay INTO NAME n VALUE v", None, {7}),
         ("FROM discharges UNPIVOT INCLUDE NULLS (v FOR n IN (charge, stay))", None, {7}),
@@ -152,8 +151,13 @@ def test_each_function_is_one_of_duckdb(connection: duckdb.DuckDBPyConnection) -
         "FROM main.tv_band(1, 2, 3, 4)",
         "SELECT main.tv_mean(1, 2, 3)",
         "SELECT {'a': getenv('HOME')}.a",
-        "SELECT * FROM discharges",
-        "SELECT * FROM releases_9.main.discharges",
+        "SELECT 1",
+        "FROM discharges, stays",
+        "FROM discharges, memory.main.discharges",
+        "FROM discharges, (WITH duckdb_settings AS (FROM duckdb_settings) FROM duckdb_settings)",
+        "FROM discharges, (WITH a AS (FROM duckdb_settings), duckdb_settings AS (SELECT 1) FROM a)",
+        "FROM discharges, duckdb_settings WHERE EXISTS (WITH duckdb_settings AS (SELECT 1) SELECT 1)",
+        "FROM discharges, releases_9.main.discharges",
         "SELECT getenv('HOME')",
         "SELECT 1; SELECT 2",
         "SHOW TABLES",
@@ -163,31 +167,10 @@ def test_each_function_is_one_of_duckdb(connection: duckdb.DuckDBPyConnection) -
 def test_the_second_parser_refuses_what_the_first_might_let_pass(
     connection: duckdb.DuckDBPyConnection, text: str
 ) -> None:
+    read = frozenset({ReleaseTable(7, "main", "discharges")})
+    require_same(connection, CheckedStatement("FROM Discharges, (WITH a AS (SELECT 1) FROM a)", "", read, 0))
     with pytest.raises(InvalidError):
-        require_same(connection, CheckedStatement(text, text, "", frozenset({7}), 0))
-
-
-@pytest.mark.parametrize(
-    ("written", "text"),
-    [
-        ("SELECT 1", "SELECT 2"),
-        ("SELECT age", "SELECT stay"),
-        ("SELECT tv_mean(age)", "SELECT tv_mean(stay, age_from, age_to)"),
-        ("SELECT tv_mean(age)", "SELECT tv_mean(age, 1, 2)"),
-        ("SELECT tv_mean(age)", "SELECT tv_mean(age, a, b, c)"),
-        ("SELECT tv_mean(age)", "SELECT tv_min(age, age_from, age_to)"),
-        ("SELECT greatest(age)", "SELECT greatest(age, age_from, age_to)"),
-        ("SELECT - 1 ** 2", "SELECT - (1 ** 2)"),
-        ("FROM discharges", 'FROM "releases_7"."main"."others"'),
-        ("FROM discharges", 'FROM "releases_7"."main"."discharges" AS d'),
-        ("FROM discharges LIMIT 1", 'FROM "releases_7"."main"."discharges" LIMIT 2'),
-    ],
-)
-def test_the_second_parser_refuses_another_text_than_was_written(
-    connection: duckdb.DuckDBPyConnection, written: str, text: str
-) -> None:
-    with pytest.raises(InvalidError, match="two ways"):
-        require_same(connection, CheckedStatement(text, written, "", frozenset({7}), 0))
+        require_same(connection, CheckedStatement(text, "", read, 0))
 
 
 @pytest.mark.parametrize("statement", ["SELECT user", "SELECT current_schema", "SELECT localtime"])
