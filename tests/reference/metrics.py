@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from tableveil.endpoint.watched import watch_endpoint
+from tableveil.endpoint.endpoint import watch_endpoint
 from tableveil.metrics import Metrics
 from tableveil.server.metered import watch_server
 from tests.reference.markdown import head, names, table

@@ -18,7 +18,7 @@ def endpoint(settings: EndpointSettings) -> None:
 
     It never opens the database. Any number of endpoints may serve one directory.
     """
-    from tableveil.endpoint.run import run_endpoint
+    from tableveil.endpoint.endpoint import run_endpoint
 
     with Output().reporting():
         run_endpoint(settings)

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import logging
+import os
+import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
 from tableveil.audit import Recorder
-from tableveil.endpoint.calls import Calls
+from tableveil.endpoint.calls import Calls, hide_tracebacks
 from tableveil.endpoint.credentials import CREDENTIALS, SPREAD, CredentialFactory, SignIn, SpreadFactory
 from tableveil.endpoint.flight_server import METHODS, FlightSql
 from tableveil.endpoint.health import HealthAddress
 from tableveil.endpoint.published import Published
 from tableveil.endpoint.query_processes import QueryProcesses
-from tableveil.endpoint.readers import Readers, RemoteService, Service
+from tableveil.endpoint.readers import Readers, RemoteService, Service, Standing
 from tableveil.endpoint.settings import EndpointSettings
-from tableveil.endpoint.standing import Standing
-from tableveil.endpoint.watched import watch_endpoint
 from tableveil.errors import BusyError
 from tableveil.metrics import Metrics
 from tableveil.serving.address import listening_for_probes
 from tableveil.serving.front import Front, Passages
+from tableveil.serving.log import configure_log
 from tableveil.serving.metrics import listen_for_metrics
+from tableveil.serving.signals import on_signals
 from tableveil.serving.tls import TlsFiles
 from tableveil.serving.version import installed_version
 from tableveil.tls import read_authorities, read_pair
@@ -136,3 +138,39 @@ def _tls(files: TlsFiles | None) -> dict[str, Any]:
         authorities = read_authorities(files.client_ca, "tls_client_ca")
         options |= {"verify_client": True, "root_certificates": authorities}
     return options
+
+
+def watch_endpoint(metrics: Metrics, ready: Callable[[], bool], running: Callable[[], int], limit: int) -> None:
+    """Lets the metrics ask for what nobody counts."""
+    metrics.watch("tableveil_ready", "Whether it takes calls: 1 or 0.", ready)
+    metrics.watch("tableveil_running_queries", "Queries that run.", running)
+    metrics.watch("tableveil_queries_limit", "Queries that may run at once.", lambda: limit)
+
+
+logger = logging.getLogger("tableveil.endpoint")
+
+_WAKING_SECONDS = 0.5
+
+
+def run_endpoint(settings: EndpointSettings) -> None:
+    """Serves until SIGTERM or SIGINT; call it in the main thread.
+
+    One line on standard output says when it is ready, with the port it listens on. The log goes to standard error. A
+    second signal ends the process at once.
+
+    Raises:
+        TableveilError: a setting is invalid, or the address cannot be used.
+    """
+    configure_log(settings.log_format)
+    os.umask(0o077)
+    hide_tracebacks()
+    stop = threading.Event()
+    with on_signals(stop):
+        endpoint = Endpoint(settings)
+        print(f"Tableveil {installed_version()} answers queries on {endpoint.uri}", flush=True)
+        # Another thread may have got the signal: this one, in which Python handles it, has to wake up by itself.
+        while not stop.wait(_WAKING_SECONDS):
+            pass
+        logger.info("stopping")
+        endpoint.close()
+    logger.info("stopped")

@@ -23,17 +23,15 @@ from tableveil.control import Control
 from tableveil.endpoint.calls import Calls, EndpointCall, UnsupportedError
 from tableveil.endpoint.catalog import COMMANDS
 from tableveil.endpoint.credentials import SPREAD
-from tableveil.endpoint.pipes import Ended
+from tableveil.endpoint.information import CATALOG, DEFAULT_SCHEMA, reads_views
 from tableveil.endpoint.places import ConnectionPlaces
 from tableveil.endpoint.published import ListedTables, Published
-from tableveil.endpoint.query_process import parts
+from tableveil.endpoint.query_process import Ended, parts
 from tableveil.endpoint.query_processes import QueryProcess, QueryProcesses, encoded, schema_from
-from tableveil.endpoint.readers import Reader
-from tableveil.endpoint.schemas import Schemas
+from tableveil.endpoint.readers import Reader, Standing, Watched
+from tableveil.endpoint.remembered import Remembered
 from tableveil.endpoint.settings import EndpointSettings
-from tableveil.endpoint.standing import Standing, Watched
-from tableveil.endpoint.statement import CATALOG, DEFAULT_SCHEMA, MOST_CHARACTERS
-from tableveil.endpoint.written_shorthands import reads_views
+from tableveil.endpoint.statement import MOST_CHARACTERS
 from tableveil.errors import BusyError, InvalidError, TableveilError
 from tableveil.flight_sql import flight_sql_pb2 as sql
 
@@ -42,6 +40,8 @@ LARGEST_PARAMETERS = 2**20
 
 _DAMAGED = (pa.ArrowException, ValueError, TypeError, KeyError, NotImplementedError, OSError)
 """The errors of pyarrow for messages that are not Arrow's, or are of parts that it does not read."""
+
+_MOST_REMEMBERED, _LARGEST_REMEMBERED = 1_000, 2**16
 
 _LARGEST_COMMAND = 8 * MOST_CHARACTERS + 2 * LARGEST_PARAMETERS
 
@@ -156,7 +156,7 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
         self._standing = standing
         self._limits = settings.limits
         self._lenient = settings.lenient
-        self._schemas = Schemas()
+        self._schemas: Remembered[dict[str, Any]] = Remembered(_MOST_REMEMBERED)
         super().__init__(**transport)
 
     def get_flight_info(
@@ -275,7 +275,8 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
         if (schema := self._schemas.get(key)) is None:
             with self._asked(statement, call, context, rows=False) as asked:
                 schema = asked.answer()
-            self._schemas.keep(key, schema)
+            if len(schema["schema"] or "") <= _LARGEST_REMEMBERED:
+                self._schemas.keep(key, schema)
         call.releases = tuple(schema["releases"])
         names = schema["names"] or [f"parameter_{place}" for place in range(1, schema["parameters"] + 1)]
         return schema_from(schema["schema"]) if schema["schema"] else None, names

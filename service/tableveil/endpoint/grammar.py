@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.parsers.duckdb import DuckDBParser
 
-from tableveil.answers import MACROS
-from tableveil.endpoint.made_functions import WIDTH_BUCKET
+from tableveil.answers import MACROS, Macro
+from tableveil.backend import folded
+
+_WANTED = "error('width_bucket: expected two different ends and more than 0 buckets')"
+
+WIDTH_BUCKET = Macro(
+    "width_bucket",
+    ("operand", "low", "high", "buckets"),
+    f"CASE WHEN low = high OR buckets <= 0 THEN CAST({_WANTED} AS BIGINT) "
+    "WHEN (low < high AND operand < low) OR (low > high AND operand > low) THEN 0 "
+    "WHEN (low < high AND operand >= high) OR (low > high AND operand <= high) THEN CAST(buckets + 1 AS BIGINT) "
+    "ELSE CAST(floor((operand - low) * buckets / (high - low)) + 1 AS BIGINT) END",
+)
+"""As SQL:2003 and PostgreSQL have it; DuckDB has none."""
+
 
 # It would write statements of analysts into the log.
 logging.getLogger("sqlglot").disabled = True
@@ -108,3 +122,8 @@ VARCHAR
 
 TYPES = frozenset(exp.DType[name] for name in _TYPES.split())
 """The types to which values may be cast; any other, such as an ENUM of its own, is refused."""
+
+
+def is_call(node: object, names: Collection[str]) -> bool:
+    """Whether it is a call of one of these functions."""
+    return isinstance(node, exp.Anonymous) and folded(node.name) in names

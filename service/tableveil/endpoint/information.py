@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -10,12 +11,51 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
-
-from tableveil.endpoint.statement import CATALOG, INFORMED
-from tableveil.endpoint.written_shorthands import INFORMATION_VIEWS
+from sqlglot.tokenizer_core import Token
 
 if TYPE_CHECKING:
     from tableveil.endpoint.published import PublishedTable
+
+CATALOG = "releases"
+"""The name by which clients know the one catalog there is."""
+
+DEFAULT_SCHEMA = "main"
+"""The schema of names that say none."""
+
+INFORMED = ("memory", "information")
+"""The place of the views that tell of tables, in the database of the process of a query."""
+
+INFORMATION = "information_schema"
+"""The schema of the views by which SQL tells of tables; here, of those that the caller may read."""
+
+INFORMATION_VIEWS = {
+    "schemata": ("catalog_name", "schema_name"),
+    "tables": ("table_catalog", "table_schema", "table_name", "table_type", "table_comment"),
+    "columns": (
+        *("table_catalog", "table_schema", "table_name", "column_name"),
+        *("ordinal_position", "is_nullable", "data_type", "column_comment"),
+    ),
+}
+"""The views, by their names, with their columns."""
+
+_SHOWN: dict[tuple[str, ...], str] = {
+    ("TABLES",): f"SELECT table_name AS name FROM {INFORMATION}.tables ORDER BY ALL",
+    ("ALL", "TABLES"): "SELECT table_catalog AS database, table_schema AS schema, table_name AS name, table_comment "
+    f"AS comment FROM {INFORMATION}.tables ORDER BY ALL",
+    ("SCHEMAS",): f"SELECT schema_name AS name FROM {INFORMATION}.schemata ORDER BY ALL",
+}
+
+
+def shown(tokens: list[Token]) -> str | None:
+    """The SELECT for SHOW TABLES, SHOW ALL TABLES or SHOW SCHEMAS; None for any other statement."""
+    words = tuple(token.text.upper() for token in tokens)
+    return _SHOWN.get(words[1:]) if words[:1] == ("SHOW",) else None
+
+
+def reads_views(text: str) -> bool:
+    """Whether a statement may read the views: a name is written down where it is read."""
+    return re.search(rf"{INFORMATION}|\bSHOW\b", text, re.IGNORECASE | re.ASCII) is not None
+
 
 TYPE_NAME, REMARKS = b"ARROW:FLIGHT:SQL:TYPE_NAME", b"ARROW:FLIGHT:SQL:REMARKS"
 """The keys by which Flight SQL tells the type and the comment of a column."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -16,7 +16,7 @@ from sqlglot.schema import MappingSchema
 from tableveil.backend import folded
 from tableveil.endpoint.allowed import refused
 from tableveil.endpoint.cyclic_parts import cyclic
-from tableveil.endpoint.grammar import ANSWERS, COLUMNS
+from tableveil.endpoint.grammar import ANSWERS, COLUMNS, is_call
 from tableveil.endpoint.labels import LabelColumn, Part, ReleaseTable
 from tableveil.endpoint.looked import LookInFiles
 
@@ -46,11 +46,6 @@ class LabelMeaning:
 
 Found = tuple[tuple[object, ...], exp.Table | Sequence[exp.Expr]]
 """The place of a column in FROM, and its table, or the expressions whose value it has."""
-
-
-def is_call(node: object, names: Collection[str]) -> bool:
-    """Whether it is a call of one of these functions."""
-    return isinstance(node, exp.Anonymous) and folded(node.name) in names
 
 
 def results(node: exp.Expr) -> Sequence[exp.Expr]:

@@ -9,7 +9,6 @@ import re
 import threading
 import time
 import weakref
-from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,11 +19,10 @@ import pyarrow as pa
 from tableveil.answers import SPREAD_SCHEMAS
 from tableveil.backend import folded
 from tableveil.control import Control
-from tableveil.endpoint.information import REMARKS, information, write_views
-from tableveil.endpoint.pipes import Ended
-from tableveil.endpoint.query_process import file_of
+from tableveil.endpoint.information import CATALOG, REMARKS, information, write_views
+from tableveil.endpoint.query_process import Ended, file_of
 from tableveil.endpoint.query_processes import QueryProcesses, schema_from
-from tableveil.endpoint.statement import CATALOG
+from tableveil.endpoint.remembered import Remembered
 from tableveil.errors import TableveilError
 
 logger = logging.getLogger("tableveil.endpoint")
@@ -109,7 +107,7 @@ class Published:
         self._processes = processes
         self._lock = threading.Lock()
         self._known: dict[int, tuple[object, tuple[PublishedTable, ...]]] = {}
-        self._listings: OrderedDict[str, ListedTables] = OrderedDict()
+        self._listings: Remembered[ListedTables] = Remembered(_MOST_LISTINGS)
 
     def stamp(self) -> object:
         """Changes whenever a file is published or removed."""
@@ -127,20 +125,15 @@ class Published:
         read = {release: self._tables_of(release) for release in sorted(self._there().intersection(releases))}
         stamps = repr([(release, stamp) for release, (stamp, _) in read.items()])
         key = hashlib.sha256(stamps.encode()).hexdigest()
-        with self._lock:
-            if (listing := self._listings.get(key)) is not None:
-                self._listings.move_to_end(key)
-                return listing
+        if (listing := self._listings.get(key)) is not None:
+            return listing
         tables: dict[tuple[str, str], PublishedTable] = {}
         for _, of_release in read.values():
             for table in of_release:
                 # A later release with a table of that name has replaced the earlier one.
                 tables[table.folded_name] = table
         listing = ListedTables([tables[name] for name in sorted(tables)], key, self._processes.directory)
-        with self._lock:
-            self._listings[key] = listing
-            if len(self._listings) > _MOST_LISTINGS:
-                self._listings.popitem(last=False)
+        self._listings.keep(key, listing)
         return listing
 
     def _there(self) -> set[int]:

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import base64
 import gc
+import json
 import os
 import resource
 import shutil
 import signal
 import socket
+import struct
 import sys
 import threading
 import time
@@ -30,16 +32,45 @@ import pyarrow as pa
 
 from tableveil.answers import MACROS, SPREAD_SCHEMAS
 from tableveil.backend import arrow_type, cleared, folded
-from tableveil.endpoint import second_opinion
-from tableveil.endpoint.information import create_views, described
+from tableveil.endpoint.allowed import require_same
+from tableveil.endpoint.grammar import WIDTH_BUCKET
+from tableveil.endpoint.information import CATALOG, create_views, described
 from tableveil.endpoint.labels import ReleaseTable
 from tableveil.endpoint.looked import LookInFiles, Values
-from tableveil.endpoint.made_functions import WIDTH_BUCKET
-from tableveil.endpoint.pipes import Message, receive, send
 from tableveil.endpoint.spread import MOST_ROWS, SpreadAnswer, estimated_tables, without_limit
-from tableveil.endpoint.statement import CATALOG, CheckedStatement, alias_of, check
+from tableveil.endpoint.statement import CheckedStatement, alias_of, check
 from tableveil.endpoint.written import quoted
 from tableveil.errors import BusyError, InternalError, InvalidError, NotFoundError, TableveilError
+
+_LENGTH = struct.Struct(">I")
+
+Message = dict[str, Any]
+"""A JSON object."""
+
+
+class Ended(Exception):
+    """The other side closed the pipe, or its process is gone."""
+
+
+def send(pipe: BinaryIO, message: Message) -> None:
+    """Writes an object."""
+    data = json.dumps(message).encode()
+    pipe.write(_LENGTH.pack(len(data)) + data)
+
+
+def receive(pipe: BinaryIO) -> Message:
+    """Reads an object; raises `Ended` if the pipe ends before it does."""
+    (length,) = _LENGTH.unpack(_exactly(pipe, _LENGTH.size))
+    message: Message = json.loads(_exactly(pipe, length))
+    return message
+
+
+def _exactly(pipe: BinaryIO, size: int) -> bytes:
+    data = pipe.read(size)
+    if len(data) < size:
+        raise Ended
+    return data
+
 
 ROWS_IN_BATCH = 65_536
 LARGEST_BATCH = 4 * 2**20
@@ -205,7 +236,7 @@ def _queried(connection: duckdb.DuckDBPyConnection, request: Message, answers: B
         create_views(connection, request["information"])
     _create_functions(connection, checked.text)
     _lock(connection)
-    second_opinion.require_same(connection, checked)
+    require_same(connection, checked)
     values = in_files.bound
     account = {"releases": sorted(checked.releases), "parameters": checked.parameters, "names": checked.names}
     if checked.parameters and values is None:

@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections import deque
 from contextlib import suppress
@@ -20,10 +21,8 @@ import pyarrow as pa
 
 from tableveil import errors
 from tableveil.control import Control
-from tableveil.endpoint.pipes import Ended, Message, receive, send
-from tableveil.endpoint.query_process import FAILED, TOO_MUCH_MEMORY
+from tableveil.endpoint.query_process import FAILED, TOO_MUCH_MEMORY, Ended, Message, receive, send
 from tableveil.endpoint.settings import QueryLimits
-from tableveil.endpoint.spilled import SpillDirectory
 from tableveil.errors import BusyError, CancelledError, InternalError, TableveilError
 
 logger = logging.getLogger("tableveil.endpoint")
@@ -233,3 +232,46 @@ def encoded(parameters: pa.Table) -> str:
     with pa.ipc.new_stream(sink, parameters.schema) as stream:
         stream.write_table(parameters)
     return base64.b64encode(sink.getvalue()).decode()
+
+
+_PREFIX = "tableveil-endpoint-"
+
+
+class SpillDirectory:
+    """A private directory, locked as long as its endpoint lives. The processes of its queries do not hold the lock."""
+
+    def __init__(self) -> None:
+        """Makes it, and removes those that nobody locks any more."""
+        for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+            with suppress(OSError):
+                _remove(left, _locked(left))
+        while True:
+            self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))
+            # Another endpoint that starts may sweep it before it is locked.
+            with suppress(OSError):
+                self._lock = _locked(self.path)
+                if self.path.exists():
+                    return
+                os.close(self._lock)
+
+    def close(self) -> None:
+        """Removes it."""
+        _remove(self.path, self._lock)
+
+
+def _locked(directory: Path) -> int:
+    """A descriptor with the directory's lock; `OSError` if another process has that, or it is no directory of ours."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        if os.fstat(descriptor).st_uid != os.geteuid():
+            raise PermissionError
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _remove(directory: Path, lock: int) -> None:
+    shutil.rmtree(directory, ignore_errors=True)
+    os.close(lock)

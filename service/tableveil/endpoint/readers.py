@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Protocol
 
 from tableveil.backend import folded
 from tableveil.client.connection import Connection
 from tableveil.client.failures import UnreachableError
+from tableveil.control import Control
+from tableveil.endpoint.remembered import Remembered
 from tableveil.errors import BusyError, TableveilError, UnauthenticatedError
 from tableveil.identity import Credentials
 from tableveil.v1 import reader_service_pb2 as v1
@@ -78,7 +79,7 @@ class RemoteService(Connection):
 
 
 @dataclass(frozen=True, slots=True)
-class _Remembered:
+class _Answer:
     reader: Reader
     asked: float
     stamp: object
@@ -96,7 +97,7 @@ class Readers:
         self._clock = clock
         self._lock = threading.Lock()
         self._answered_until = 0.0
-        self._remembered: OrderedDict[bytes, _Remembered] = OrderedDict()
+        self._remembered: Remembered[_Answer] = Remembered(_MOST_REMEMBERED)
         self._strangers = threading.BoundedSemaphore(STRANGERS_AT_ONCE)
 
     def answers(self) -> bool:
@@ -119,26 +120,20 @@ class Readers:
             UnauthenticatedError: they prove nobody.
             BusyError: the service does not answer, and its last answer is too old.
         """
-        key = hashlib.sha256(repr((credentials.bearer, credentials.certificate_names)).encode()).digest()
-        with self._lock:
-            remembered = self._remembered.get(key)
-        if remembered is None or not remembered.reader.principal:
-            with self._strangers:
-                reader = self._looked_up(key, credentials)
-                if not reader.principal:
-                    time.sleep(_DELAY_SECONDS)
-        else:
-            reader = self._looked_up(key, credentials)
+        remembered = self._remembered.get((credentials.bearer, credentials.certificate_names))
+        with nullcontext() if remembered is not None and remembered.reader.principal else self._strangers:
+            reader = self._looked_up(credentials)
+            if not reader.principal:
+                time.sleep(_DELAY_SECONDS)
         if not reader.principal:
             raise UnauthenticatedError.of(
                 "UNAUTHENTICATED", "authorization", "no token that the service accepts", "a valid token"
             )
         return reader
 
-    def _looked_up(self, key: bytes, credentials: Credentials) -> Reader:
-        now, stamp = self._clock(), self._stamp()
-        with self._lock:
-            remembered = self._remembered.get(key)
+    def _looked_up(self, credentials: Credentials) -> Reader:
+        now, stamp, key = self._clock(), self._stamp(), (credentials.bearer, credentials.certificate_names)
+        remembered = self._remembered.get(key)
         is_young = remembered is not None and now - remembered.asked < SECONDS_REMEMBERED
         if remembered is not None and is_young and remembered.stamp == stamp:
             return remembered.reader
@@ -156,9 +151,63 @@ class Readers:
                 "one in the last 10 seconds",
                 "Try again; if it stays so, the operator has to look after the service, or the endpoint's token.",
             ) from None
-        with self._lock:
-            self._remembered[key] = _Remembered(reader, now, stamp)
-            self._remembered.move_to_end(key)
-            while len(self._remembered) > _MOST_REMEMBERED:
-                self._remembered.popitem(last=False)
+        self._remembered.keep(key, _Answer(reader, now, stamp))
         return reader
+
+
+_SECONDS_BETWEEN_LOOKS = 1.0
+
+
+class Watched:
+    """A query: its caller's credentials, and why it must end, once it must."""
+
+    def __init__(self, credentials: Credentials, control: Control) -> None:
+        self.credentials = credentials
+        self.control = control
+        self.refusal: TableveilError | None = None
+
+    def require_accepted(self) -> None:
+        """Raises the `TableveilError` by which it must end, if it must."""
+        if self.refusal is not None:
+            raise self.refusal
+
+
+class Standing:
+    """Asks about the callers of running queries, no more often than for new calls; close it when done."""
+
+    def __init__(self, readers: Readers, seconds: float = _SECONDS_BETWEEN_LOOKS) -> None:
+        self._readers = readers
+        self._seconds = seconds
+        self._lock = threading.Lock()
+        self._running: set[Watched] = set()
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="tableveil-standing", daemon=True)
+        self._thread.start()
+
+    @contextmanager
+    def watched(self, credentials: Credentials, control: Control) -> Iterator[Watched]:
+        """A query that is cancelled by its control while the block runs, once its caller is not accepted any more."""
+        query = Watched(credentials, control)
+        with self._lock:
+            self._running.add(query)
+        try:
+            yield query
+        finally:
+            with self._lock:
+                self._running.discard(query)
+
+    def close(self) -> None:
+        """Asks no more."""
+        self._closed.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._closed.wait(self._seconds):
+            with self._lock:
+                running = list(self._running)
+            for query in running:
+                try:
+                    self._readers.reader(query.credentials)
+                except TableveilError as error:
+                    query.refusal = error
+                    query.control.cancel()

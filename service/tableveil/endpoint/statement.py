@@ -15,22 +15,12 @@ from sqlglot.tokenizer_core import Token, TokenType
 from tableveil.backend import folded
 from tableveil.endpoint.allowed import FIELD, refused, require_allowed
 from tableveil.endpoint.grammar import SERIES, AnalystSql
+from tableveil.endpoint.information import CATALOG, DEFAULT_SCHEMA, INFORMATION, INFORMATION_VIEWS, INFORMED, shown
 from tableveil.endpoint.label_rule import LabelRule
 from tableveil.endpoint.labels import ReleaseTable
 from tableveil.endpoint.looked import ESTIMATED, LookInFiles
-from tableveil.endpoint.pivots import with_values
-from tableveil.endpoint.written import Edit, edited, quoted
-from tableveil.endpoint.written_shorthands import INFORMATION, INFORMATION_VIEWS, shown
+from tableveil.endpoint.written import Edit, edited, end_of, quoted
 from tableveil.errors import InvalidError, NotFoundError, nearest, shortened
-
-CATALOG = "releases"
-"""The name by which clients know the one catalog there is."""
-
-DEFAULT_SCHEMA = "main"
-"""The schema of names that say none."""
-
-INFORMED = ("memory", "information")
-"""The place of the views that tell of tables, in the database of the process of a query."""
 
 MOST_CHARACTERS = 100_000
 MOST_BRACKETS = 100
@@ -307,3 +297,34 @@ class _Resolver:
 
 def _too_deep() -> InvalidError:
     return refused("expressions or subqueries that are nested too deeply", "a simpler statement")
+
+
+MOST_VALUES = 1_000
+"""The most columns that PIVOT makes of the values of one column."""
+
+_EXPECTED = "PIVOT … ON column IN ('value', 'value')"
+
+
+def with_values(tree: exp.Expr, tables: Mapping[int, ReleaseTable], look: LookInFiles, written: str) -> str:
+    """The text in which each column after ON has the list of its values; raises `InvalidError` if they are unknown."""
+    edits = []
+    for pivot in tree.find_all(exp.Pivot):
+        if pivot.args.get("unpivot") or pivot.args.get("fields"):
+            continue
+        table = tables.get(id(pivot.this))
+        for column in pivot.expressions:
+            if isinstance(column, exp.In):
+                continue
+            place = end_of(column)
+            if table is None or place is None or not isinstance(column, exp.Column):
+                raise refused(
+                    "PIVOT without a list of values", _EXPECTED, "Only for a table's column it may be left out."
+                )
+            values = look.values(table, column.name, MOST_VALUES + 1)
+            if len(values) > MOST_VALUES:
+                raise refused(f"PIVOT on a column of more than {MOST_VALUES:,} values", _EXPECTED)
+            listed = ", ".join(quoted(value, "'") for value in values)
+            if not listed:
+                raise refused("PIVOT on a column without values", _EXPECTED)
+            edits.append((place, place, f" IN ({listed})"))
+    return edited(written, edits)

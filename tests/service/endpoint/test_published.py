@@ -46,7 +46,7 @@ def test_the_files_of_the_views_live_as_long_as_the_listing(published: Published
     assert [file.stat().st_mode & 0o777 for file in files] == [0o600] * 3
     assert listing.views is listing.views
     del listing
-    published._listings.clear()
+    published._listings._known.clear()
     gc.collect()
     assert not any(file.exists() for file in files)
 

@@ -16,9 +16,8 @@ import pyarrow as pa
 import pytest
 
 from tableveil.control import Control
-from tableveil.endpoint.pipes import Ended, Message
-from tableveil.endpoint.query_processes import QueryProcess, QueryProcesses
-from tableveil.endpoint.spilled import SpillDirectory
+from tableveil.endpoint.query_process import Ended, Message
+from tableveil.endpoint.query_processes import QueryProcess, QueryProcesses, SpillDirectory
 from tests.service.endpoint.published import LIMITS
 
 ENDLESS: Message = {
