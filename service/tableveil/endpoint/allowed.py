@@ -1,4 +1,4 @@
-"""What an analyst's statement may have: by sqlglot's tree of it, and by that of DuckDB's own parser."""
+"""The parts that an analyst's statement may have, in sqlglot's tree of it, and in that of DuckDB's own parser."""
 
 from __future__ import annotations
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import ipaddress
 import logging
 import sys
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -15,7 +17,6 @@ import pyarrow as pa
 from pyarrow import flight
 
 from tableveil.audit import REFUSED, Recorder, Refused, without_port
-from tableveil.endpoint.credentials import CREDENTIALS
 from tableveil.endpoint.readers import Reader, Readers
 from tableveil.endpoint.settings import UseLimits
 from tableveil.errors import (
@@ -34,6 +35,62 @@ from tableveil.metrics import Metrics
 from tableveil.serving.front import Passages
 from tableveil.state.audit_entries import AuditEntry, AuditEvent
 from tableveil.state.jobs import now
+
+HEADERS = "headers"
+"""The name of the middleware, under which handlers find it."""
+
+
+class Headers(flight.ServerMiddleware):  # type: ignore[misc]  # pyarrow has no types
+    """The credential of one call, and whether it wants a spread. A password comes back as a token, as Flight has it."""
+
+    def __init__(self, bearer: str | None, *, signs_in: bool, wants_spread: bool) -> None:
+        self.bearer = bearer
+        self.wants_spread = wants_spread
+        self._signs_in = signs_in
+
+    def sending_headers(self) -> dict[str, str]:
+        """The headers of the answer."""
+        return {"authorization": f"Bearer {self.bearer}"} if self._signs_in else {}
+
+
+class HeadersFactory(flight.ServerMiddlewareFactory):  # type: ignore[misc]  # pyarrow has no types
+    """Reads the headers `authorization` and `tableveil-spread` of each call."""
+
+    def start_call(self, info: flight.CallInfo, headers: Mapping[str, Sequence[str]]) -> Headers:
+        """The credential; a header that cannot be read is a credential that proves nobody."""
+        sent = _sent(headers, "authorization")
+        kind, _, text = sent[0].partition(" ") if len(sent) == 1 else ("", "", "")
+        bearer = text if kind.lower() == "bearer" and text.isascii() else "" if sent else None
+        password = _password(text) if kind.lower() == "basic" and text.isascii() else ""
+        wants_spread = [value.lower() for value in _sent(headers, "tableveil-spread")] == ["true"]
+        return Headers(password or bearer, signs_in=bool(password), wants_spread=wants_spread)
+
+
+class SignIn(flight.ServerAuthHandler):  # type: ignore[misc]  # pyarrow has no types
+    """Lets clients sign in by Flight's handshake; every call is authenticated by its own header all the same."""
+
+    def authenticate(self, outgoing: object, incoming: object) -> None:
+        """Nothing: the middleware answers."""
+
+    def is_valid(self, token: bytes) -> bytes:
+        """Nobody: the handlers ask the service."""
+        return b""
+
+
+def _sent(headers: Mapping[str, Sequence[str]], wanted: str) -> Sequence[str]:
+    return [value for name, values in headers.items() if name.lower() == wanted for value in values]
+
+
+def _password(encoded: str) -> str:
+    """The password of user and password; the token says whose it is."""
+    try:
+        # Clients written in Go leave the padding out.
+        text = base64.b64decode(encoded + "=" * (-len(encoded) % 4), validate=True).decode("ascii")
+    except (binascii.Error, UnicodeDecodeError):
+        return ""
+    password = text.partition(":")[2]
+    return password if password.isprintable() else ""
+
 
 logger = logging.getLogger("tableveil.endpoint")
 
@@ -171,7 +228,7 @@ class Calls:
 
 
 def _credentials(context: flight.ServerCallContext, peer: str) -> Credentials:
-    bearer = context.get_middleware(CREDENTIALS).bearer
+    bearer = context.get_middleware(HEADERS).bearer
     certified = context.peer_identity().decode(errors="replace")
     return Credentials(bearer, (_with_kind(certified),) if certified else (), peer)
 

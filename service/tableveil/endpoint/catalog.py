@@ -131,7 +131,7 @@ def _sql_info(wanted: Collection[int]) -> pa.Table:
     children: list[list[Any]] = [[] for _ in _CHILDREN]
     types, offsets = [], []
     for number, fact in facts.items():
-        place = _WIDE if number in LIMITS else _place(fact)
+        place = _WIDE if number in LIMITS else {str: 0, bool: 1, int: 3, list: 4, dict: 5}[type(fact)]
         types.append(place)
         offsets.append(len(children[place]))
         children[place].append(list(fact.items()) if isinstance(fact, dict) else fact)
@@ -139,10 +139,6 @@ def _sql_info(wanted: Collection[int]) -> pa.Table:
     names = [field.name for field in _CHILDREN]
     values = pa.UnionArray.from_dense(pa.array(types, pa.int8()), pa.array(offsets, pa.int32()), arrays, names)
     return pa.Table.from_arrays([pa.array(list(facts), pa.uint32()), values], schema=_FACTS)
-
-
-def _place(fact: Fact) -> int:
-    return {str: 0, bool: 1, int: 3, list: 4, dict: 5}[type(fact)]
 
 
 _NULLABLE, _ANY_OPERATOR, _NO_PATTERN, _DATETIME = 1, 3, 2, 9

@@ -10,13 +10,13 @@ from contextlib import ExitStack
 from typing import Any
 
 from tableveil.audit import Recorder
-from tableveil.endpoint.calls import Calls, hide_tracebacks
-from tableveil.endpoint.credentials import CREDENTIALS, SPREAD, CredentialFactory, SignIn, SpreadFactory
+from tableveil.endpoint.calls import HEADERS, Calls, HeadersFactory, SignIn, hide_tracebacks
 from tableveil.endpoint.flight_server import METHODS, FlightSql
 from tableveil.endpoint.health import HealthAddress
 from tableveil.endpoint.published import Published
 from tableveil.endpoint.query_processes import QueryProcesses
-from tableveil.endpoint.readers import Readers, RemoteService, Service, Standing
+from tableveil.endpoint.readers import Readers, RemoteService, Service
+from tableveil.endpoint.running import Standing
 from tableveil.endpoint.settings import EndpointSettings
 from tableveil.errors import BusyError
 from tableveil.metrics import Metrics
@@ -25,7 +25,6 @@ from tableveil.serving.front import Front, Passages
 from tableveil.serving.log import configure_log
 from tableveil.serving.metrics import listen_for_metrics
 from tableveil.serving.signals import on_signals
-from tableveil.serving.tls import TlsFiles
 from tableveil.serving.version import installed_version
 from tableveil.tls import read_authorities, read_pair
 
@@ -110,11 +109,17 @@ def _flight(
     settings: EndpointSettings, calls: Calls, published: Published, processes: QueryProcesses, standing: Standing
 ) -> FlightSql:
     tls = settings.listening.tls
-    transport: dict[str, Any] = {"middleware": {CREDENTIALS: CredentialFactory(), SPREAD: SpreadFactory()}}
+    transport: dict[str, Any] = {"middleware": {HEADERS: HeadersFactory()}}
     if tls is None or tls.client_ca is None:
         # With it, Flight would not tell the name in a client's certificate.
         transport["auth_handler"] = SignIn()
-    transport |= {"location": f"grpc{'+tls' * (tls is not None)}://127.0.0.1:0", **_tls(tls)}
+    else:
+        authorities = read_authorities(tls.client_ca, "tls_client_ca")
+        transport |= {"verify_client": True, "root_certificates": authorities}
+    if tls is not None:
+        pair = read_pair(tls.certificate, tls.key, "tls")
+        transport["tls_certificates"] = [(pair.certificate, pair.key)]
+    transport["location"] = f"grpc{'+tls' * (tls is not None)}://127.0.0.1:0"
     return FlightSql(calls, published, processes, standing, settings, transport)
 
 
@@ -129,25 +134,12 @@ def _listening(settings: EndpointSettings, inner: FlightSql, passages: Passages)
         raise BusyError.of("ADDRESS_IN_USE", "address", actual, expected) from None
 
 
-def _tls(files: TlsFiles | None) -> dict[str, Any]:
-    if files is None:
-        return {}
-    pair = read_pair(files.certificate, files.key, "tls")
-    options: dict[str, Any] = {"tls_certificates": [(pair.certificate, pair.key)]}
-    if files.client_ca is not None:
-        authorities = read_authorities(files.client_ca, "tls_client_ca")
-        options |= {"verify_client": True, "root_certificates": authorities}
-    return options
-
-
 def watch_endpoint(metrics: Metrics, ready: Callable[[], bool], running: Callable[[], int], limit: int) -> None:
     """Lets the metrics ask for what nobody counts."""
     metrics.watch("tableveil_ready", "Whether it takes calls: 1 or 0.", ready)
     metrics.watch("tableveil_running_queries", "Queries that run.", running)
     metrics.watch("tableveil_queries_limit", "Queries that may run at once.", lambda: limit)
 
-
-logger = logging.getLogger("tableveil.endpoint")
 
 _WAKING_SECONDS = 0.5
 

@@ -19,20 +19,17 @@ from google.protobuf.message import DecodeError, Message
 from pyarrow import flight
 
 from tableveil.backend import folded
-from tableveil.control import Control
-from tableveil.endpoint.calls import Calls, EndpointCall, UnsupportedError
+from tableveil.endpoint.calls import HEADERS, Calls, EndpointCall, UnsupportedError
 from tableveil.endpoint.catalog import COMMANDS
-from tableveil.endpoint.credentials import SPREAD
 from tableveil.endpoint.information import CATALOG, DEFAULT_SCHEMA, reads_views
-from tableveil.endpoint.places import ConnectionPlaces
-from tableveil.endpoint.published import ListedTables, Published
-from tableveil.endpoint.query_process import Ended, parts
+from tableveil.endpoint.published import Published
+from tableveil.endpoint.query_process import parts
 from tableveil.endpoint.query_processes import QueryProcess, QueryProcesses, encoded, schema_from
-from tableveil.endpoint.readers import Reader, Standing, Watched
 from tableveil.endpoint.remembered import Remembered
+from tableveil.endpoint.running import ConnectionPlaces, RunningQuery, Standing
 from tableveil.endpoint.settings import EndpointSettings
 from tableveil.endpoint.statement import MOST_CHARACTERS
-from tableveil.errors import BusyError, InvalidError, TableveilError
+from tableveil.errors import BusyError, InvalidError
 from tableveil.flight_sql import flight_sql_pb2 as sql
 
 LARGEST_PARAMETERS = 2**20
@@ -102,41 +99,6 @@ class BoundStatement:
         return json.dumps([self.query, self.parameters, *[True] * self.spread]).encode()
 
 
-class _CallControl(Control):
-    """Says to stop also when the client has left."""
-
-    def __init__(self, context: flight.ServerCallContext) -> None:
-        super().__init__()
-        self._context = context
-
-    @property
-    def must_stop(self) -> bool:
-        """Whether the work should stop; only while the call runs."""
-        if self._context.is_cancelled():
-            self.cancel()
-        return super().must_stop
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A process that was asked about a statement, and what may end it."""
-
-    process: QueryProcess
-    control: Control
-    watched: Watched
-
-    def answer(self) -> dict[str, Any]:
-        """Its next answer; raises the error by which it ended."""
-        try:
-            return self.process.answer()
-        except Ended:
-            raise self.ended() from None
-
-    def ended(self) -> TableveilError:
-        """The error by which it ended."""
-        return self.watched.refusal or self.process.ended(self.control)
-
-
 class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has no types
     """Listens from the start."""
 
@@ -175,7 +137,7 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
                 case _:
                     # Answers about no tables have the same schema.
                     return _info(COMMANDS[type(command)](command, ()).schema, descriptor, bytes(descriptor.command))
-            statement = replace(statement, spread=context.get_middleware(SPREAD) is not None)
+            statement = replace(statement, spread=context.get_middleware(HEADERS).wants_spread)
             schema, _ = self._described(statement, call, context)
             ticket = _packed(sql.TicketStatementQuery(statement_handle=statement.handle))
             return _info(schema or pa.schema([]), descriptor, ticket)
@@ -196,15 +158,12 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
                 accepted = [part for batch in answer.to_batches() for part in parts(batch)]
                 return flight.GeneratorStream(answer.schema, iter(accepted))
             statement = BoundStatement.of(command.statement_handle)
-            asked = opened.enter_context(self._asked(statement, call, context, rows=True))
-            call.releases = tuple(asked.answer()["releases"])
-            asked.answer()
+            process = opened.enter_context(self._asked(statement, call, context, rows=True))
+            call.releases = tuple(process.answer()["releases"])
+            process.answer()
             self._calls.begin(call)
-            try:
-                reader = asked.process.batches()
-            except Ended:
-                raise asked.ended() from None
-            rows = self._rows(asked, reader, call, opened.pop_all())
+            reader = process.batches()
+            rows = self._rows(process, reader, call, opened.pop_all())
             # From here on the generator ends the call, also if nobody ever asks it for rows.
             next(rows)
             return flight.GeneratorStream(reader.schema, rows)
@@ -273,8 +232,8 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
         tables = self._published.tables(call.reader.releases)
         key = (statement, tables.key)
         if (schema := self._schemas.get(key)) is None:
-            with self._asked(statement, call, context, rows=False) as asked:
-                schema = asked.answer()
+            with self._asked(statement, call, context, rows=False) as process:
+                schema = process.answer()
             if len(schema["schema"] or "") <= _LARGEST_REMEMBERED:
                 self._schemas.keep(key, schema)
         call.releases = tuple(schema["releases"])
@@ -284,46 +243,40 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
     @contextmanager
     def _asked(
         self, statement: BoundStatement, call: EndpointCall, context: flight.ServerCallContext, *, rows: bool
-    ) -> Iterator[_Asked]:
+    ) -> Iterator[QueryProcess]:
         """A process that was asked about the statement, and holds a place while the block runs."""
-        control = _CallControl(context)
-        control.limit(time.monotonic() + self._limits.seconds)
-        with (
-            self._standing.watched(call.credentials, control) as watched,
-            self._places.taken(call.reader.principal, control),
-        ):
-            control.limit(time.monotonic() + self._limits.seconds)
+        query = RunningQuery(call.credentials, context.is_cancelled)
+        query.limit(time.monotonic() + self._limits.seconds)
+        with self._standing.watched(query), self._places.taken(call.reader.principal, query):
+            query.limit(time.monotonic() + self._limits.seconds)
             tables = self._published.tables(call.reader.releases)
-            process = self._processes.open(self._request(statement, tables, call.reader, rows=rows), control)
+            request = {
+                "statement": statement.query,
+                "parameters": statement.parameters,
+                "tables": tables.named,
+                "directory": str(self._published.directory),
+                "withdrawn": call.reader.withdrawn,
+                "lenient": self._lenient,
+                "information": tables.information if reads_views(statement.query) else None,
+                "spread": statement.spread,
+                "rows": rows,
+            }
+            process = self._processes.open(request, query)
             try:
-                yield _Asked(process, control, watched)
+                yield process
             finally:
                 self._processes.release(process)
 
-    def _request(
-        self, statement: BoundStatement, tables: ListedTables, reader: Reader, *, rows: bool
-    ) -> dict[str, Any]:
-        return {
-            "statement": statement.query,
-            "parameters": statement.parameters,
-            "tables": tables.named,
-            "directory": str(self._published.directory),
-            "withdrawn": reader.withdrawn,
-            "lenient": self._lenient,
-            "information": tables.views if reads_views(statement.query) else {},
-            "spread": statement.spread,
-            "rows": rows,
-        }
-
     def _rows(
-        self, asked: _Asked, reader: pa.RecordBatchReader, call: EndpointCall, opened: ExitStack
+        self, process: QueryProcess, reader: pa.RecordBatchReader, call: EndpointCall, opened: ExitStack
     ) -> Generator[pa.RecordBatch | None, None, None]:
         with opened:
             yield None
             call.rows, size = 0, 0
             try:
                 for batch in reader:
-                    asked.watched.require_accepted()
+                    if process.query.refusal is not None:
+                        raise process.query.refusal
                     size += batch.nbytes
                     if size > self._limits.result:
                         actual = f"more than {self._limits.result:,} bytes of rows"
@@ -331,8 +284,8 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
                     call.rows += batch.num_rows
                     yield batch
             except (pa.ArrowInvalid, OSError):
-                raise asked.ended() from None
-            asked.answer()
+                raise process.ended() from None
+            process.answer()
 
 
 def _command(data: bytes | None) -> Message | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import grpc
@@ -41,13 +41,12 @@ class HealthAddress:
         self._health = _Health()
         self._loop = asyncio.new_event_loop()
         self._closed = threading.Event()
-        self._inner, self._listens = 0, threading.Event()
-        self._serving = threading.Thread(target=self._serve, name="tableveil-health", daemon=True)
+        self._serving = threading.Thread(target=self._loop.run_forever, name="tableveil-health", daemon=True)
         self._looking = threading.Thread(target=self._look, args=(ready,), name="tableveil-health-look", daemon=True)
         self._serving.start()
-        self._listens.wait(_SECONDS_TO_START)
+        self._server, inner = self._done(self._started())
         try:
-            self._front = Front(host, port, self._inner, Passages())
+            self._front = Front(host, port, inner, Passages())
         except OSError:
             self._end()
             raise
@@ -62,8 +61,13 @@ class HealthAddress:
 
     def _end(self) -> None:
         self._closed.set()
+        self._done(self._server.stop(None))
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._serving.join(_SECONDS_TO_START)
+        self._loop.close()
+
+    def _done(self, work: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(_SECONDS_TO_START)
 
     def _look(self, ready: Callable[[], bool]) -> None:
         while True:
@@ -71,20 +75,12 @@ class HealthAddress:
             if self._closed.wait(_SECONDS_BETWEEN_LOOKS):
                 return
 
-    def _serve(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        server = self._loop.run_until_complete(self._started())
-        self._listens.set()
-        self._loop.run_forever()
-        self._loop.run_until_complete(server.stop(None))
-        self._loop.close()
-
-    async def _started(self) -> grpc.aio.Server:
+    async def _started(self) -> tuple[grpc.aio.Server, int]:
         server = grpc.aio.server(options=_OPTIONS)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
-        self._inner = server.add_insecure_port("127.0.0.1:0")
+        port = server.add_insecure_port("127.0.0.1:0")
         await server.start()
-        return server
+        return server, port
 
 
 class _Health(health_pb2_grpc.HealthServicer):

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-import uuid
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import duckdb
 import pyarrow as pa
@@ -29,14 +27,11 @@ INFORMATION = "information_schema"
 """The schema of the views by which SQL tells of tables; here, of those that the caller may read."""
 
 INFORMATION_VIEWS = {
-    "schemata": ("catalog_name", "schema_name"),
-    "tables": ("table_catalog", "table_schema", "table_name", "table_type", "table_comment"),
-    "columns": (
-        *("table_catalog", "table_schema", "table_name", "column_name"),
-        *("ordinal_position", "is_nullable", "data_type", "column_comment"),
-    ),
+    "schemata": "SELECT DISTINCT table_catalog AS catalog_name, table_schema AS schema_name",
+    "tables": "SELECT DISTINCT table_catalog, table_schema, table_name, 'BASE TABLE' AS table_type, table_comment",
+    "columns": "SELECT * EXCLUDE (table_comment)",
 }
-"""The views, by their names, with their columns."""
+"""The views, as queries of all columns."""
 
 _SHOWN: dict[tuple[str, ...], str] = {
     ("TABLES",): f"SELECT table_name AS name FROM {INFORMATION}.tables ORDER BY ALL",
@@ -60,51 +55,49 @@ def reads_views(text: str) -> bool:
 TYPE_NAME, REMARKS = b"ARROW:FLIGHT:SQL:TYPE_NAME", b"ARROW:FLIGHT:SQL:REMARKS"
 """The keys by which Flight SQL tells the type and the comment of a column."""
 
-_PLACED = "ordinal_position"
-
-
-def described(
-    connection: duckdb.DuckDBPyConnection,
-) -> tuple[dict[tuple[str, str], str], Mapping[tuple[str, str], Mapping[str, Mapping[bytes, str]]]]:
-    """The comments of the tables of the database `file`, by schema and name; the metadata of their columns."""
-    tables = "SELECT schema_name, table_name, coalesce(comment, '') FROM duckdb_tables() WHERE database_name = 'file'"
-    views = "SELECT schema_name, view_name, coalesce(comment, '') FROM duckdb_views() WHERE database_name = 'file'"
-    comments = {
-        (schema, name): comment
-        for schema, name, comment in connection.execute(f"{tables} UNION ALL {views}").fetchall()
+_TEXT = pa.string()
+_COLUMNS = pa.schema(
+    {
+        **{"table_catalog": _TEXT, "table_schema": _TEXT, "table_name": _TEXT, "column_name": _TEXT},
+        **{"ordinal_position": pa.int32(), "is_nullable": _TEXT, "data_type": _TEXT, "column_comment": _TEXT},
+        **{"table_comment": _TEXT},
     }
-    columns: dict[tuple[str, str], dict[str, Mapping[bytes, str]]] = defaultdict(dict)
+)
+
+
+def described(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[str, str, str, dict[str, dict[bytes, str]]]]:
+    """The schema, the name and the comment of each table of the database `file`, with the metadata of its columns."""
+    tables = (
+        "SELECT * FROM duckdb_tables() UNION ALL BY NAME SELECT * RENAME (view_name AS table_name) FROM duckdb_views()"
+    )
     rows = connection.execute(
-        "SELECT schema_name, table_name, column_name, data_type, coalesce(comment, '') FROM duckdb_columns() "
-        "WHERE database_name = 'file'"
-    ).fetchall()
-    for schema, table, column, type_, comment in rows:
-        columns[schema, table][column] = {TYPE_NAME: type_, **({REMARKS: comment} if comment else {})}
-    return comments, columns
+        "SELECT schema_name, table_name, coalesce(t.comment, ''), list((column_name, data_type, c.comment)) "
+        f"FROM duckdb_columns() AS c JOIN ({tables}) AS t USING (database_name, schema_name, table_name) "
+        "WHERE database_name = 'file' GROUP BY ALL ORDER BY ALL"
+    )
+    for schema, table, comment, columns in rows.fetchall():
+        yield (
+            schema,
+            table,
+            comment,
+            {name: {TYPE_NAME: type_, **({REMARKS: of} if of else {})} for name, type_, of in columns},
+        )
 
 
-def information(tables: Sequence[PublishedTable]) -> dict[str, pa.Table]:
-    """The views, of these tables."""
+def write_information(tables: Sequence[PublishedTable], file: Path) -> None:
+    """Writes the columns of these tables into a file, from which the processes of queries map them into memory."""
     columns = [
         (
             *(CATALOG, table.schema, table.name, field.name, place, "YES" if field.nullable else "NO"),
-            *(told(field, TYPE_NAME) or str(field.type), told(field, REMARKS)),
+            *(told(field, TYPE_NAME) or str(field.type), told(field, REMARKS), table.comment or None),
         )
         for table in tables
         for place, field in enumerate(table.columns, 1)
     ]
-    rows: dict[str, list[tuple[Any, ...]]] = {
-        "schemata": [(CATALOG, schema) for schema in sorted({table.schema for table in tables})],
-        "tables": [(CATALOG, table.schema, table.name, "BASE TABLE", table.comment or None) for table in tables],
-        "columns": columns,
-    }
-    return {view: _table(names, rows[view]) for view, names in INFORMATION_VIEWS.items()}
-
-
-def _table(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> pa.Table:
-    types = [pa.int32() if name == _PLACED else pa.string() for name in names]
-    arrays = [pa.array([row[at] for row in rows], type_) for at, type_ in enumerate(types)]
-    return pa.table(arrays, names=list(names))
+    arrays = [pa.array([row[at] for row in columns], of.type) for at, of in enumerate(_COLUMNS)]
+    file.touch(0o600)
+    with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_file(sink, _COLUMNS) as stream:
+        stream.write_table(pa.table(arrays, schema=_COLUMNS))
 
 
 def told(field: pa.Field, key: bytes) -> str | None:
@@ -113,20 +106,11 @@ def told(field: pa.Field, key: bytes) -> str | None:
     return value.decode() if value is not None else None
 
 
-def write_views(directory: Path, views: Mapping[str, pa.Table]) -> dict[str, Path]:
-    """Writes the views into files of their own, from which the processes of queries map them into memory."""
-    files = {name: directory / f"{uuid.uuid4().hex}-{name}.arrow" for name in views}
-    for name, view in views.items():
-        files[name].touch(0o600)
-        with pa.OSFile(str(files[name]), "wb") as sink, pa.ipc.new_file(sink, view.schema) as stream:
-            stream.write_table(view)
-    return files
-
-
-def create_views(connection: duckdb.DuckDBPyConnection, files: Mapping[str, str]) -> None:
-    """Makes the views in the database of the process, of their files."""
+def create_views(connection: duckdb.DuckDBPyConnection, file: str) -> None:
+    """Makes the views in the database of the process, of the file with the columns."""
     place = ".".join(INFORMED)
     connection.execute(f"CREATE SCHEMA {place}")
-    for name, file in files.items():
-        connection.register(f"written_{name}", pa.ipc.open_file(pa.memory_map(file)).read_all())
-        connection.execute(f"CREATE VIEW {place}.{name} AS FROM written_{name}")
+    connection.register("written_columns", pa.ipc.open_file(pa.memory_map(file)).read_all())
+    for name, select in INFORMATION_VIEWS.items():
+        order = "" if name == "columns" else " ORDER BY ALL"
+        connection.execute(f"CREATE VIEW {place}.{name} AS {select} FROM written_columns{order}")

@@ -6,23 +6,24 @@ beside labels have their rule, too: a bound is no value, a rank only sorts, an a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
+from typing import cast
 
 from sqlglot import exp
 
 from tableveil.answers import MACROS
 from tableveil.backend import folded
 from tableveil.endpoint import label_words as words
+from tableveil.endpoint.allowed import refused
 from tableveil.endpoint.cyclic_parts import too_wide
 from tableveil.endpoint.grammar import AGGREGATES, ANSWERS, COLUMNS, is_call
 from tableveil.endpoint.label_sources import LabelMeaning, LabelSources, items, results
 from tableveil.endpoint.label_words import Misuse
-from tableveil.endpoint.labels import ANY, Part, ReleaseTable, UnknownTextError
-from tableveil.endpoint.looked import LookInFiles
+from tableveil.endpoint.labels import ANY, Part, UnknownTextError
+from tableveil.endpoint.looked import ESTIMATED, LookInFiles
 from tableveil.endpoint.written import Edit, end_of, quoted
-from tableveil.errors import InvalidError
 
 _COMPARISONS: dict[type[exp.Expr], str] = {exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<="}
 _SWAPPED = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
@@ -44,45 +45,29 @@ _MOST_VALUES = 10_000
 
 @dataclass(slots=True)
 class LabelRule:
-    """The finds in a statement: edits that complete calls, misuses, hints, and the columns that have no order.
+    """Finds misuses of labels in a statement, and hints where its labels overlap.
 
-    `tables` are the tables of releases by the identities of their nodes. `estimated` names the table that has values in
-    place of labels, beside each table that has one.
+    `tables` are those that the caller may read, by schema and name.
     """
 
-    tables: Mapping[int, ReleaseTable]
+    sources: LabelSources
     look: LookInFiles
-    estimated: Mapping[ReleaseTable, str]
-    edits: list[Edit] = field(default_factory=list)
+    tables: Collection[tuple[str, str]]
     misuses: list[Misuse] = field(default_factory=list)
     hints: list[str] = field(default_factory=list)
-    unordered: tuple[str, ...] = ()
 
-    def read(self, tree: exp.Expr) -> None:
-        """Reads a statement, which changes its tree."""
-        sources = LabelSources.of(tree, self.tables, self.look)
-        for call in (sources.tree if sources is not None else tree).find_all(exp.Anonymous):
-            if is_call(call, ANSWERS) and (edit := completed(call, sources)):
-                self.edits.append(edit)
-        if sources is None:
-            return
-        judged = _Judged(self, sources)
-        for node in sources.tree.walk():
-            judged.judge(node)
-            if (wide := too_wide(node, sources.estimates, self.look)) is not None:
+    def read(self) -> tuple[str, ...]:
+        """Reads the statement; its columns that have no order."""
+        tree = self.sources.tree
+        for node in tree.walk():
+            self._judge(node)
+            if (wide := too_wide(node, self.sources.estimates, self.look)) is not None:
                 self.misuses.append(words.cyclic_of_wide(node.sql(dialect="duckdb"), *wide))
-        names = sources.tree.named_selects if isinstance(sources.tree, exp.Query) else []
-        of = [filter(None, map(sources.meaning, items(sources.tree, place))) for place in range(len(names))]
-        is_unordered = [any(one.part is not Part.RANK for one in together) for together in of]
-        self.unordered = tuple(compress(names, is_unordered))
+        names = tree.named_selects if isinstance(tree, exp.Query) else []
+        of = [filter(None, map(self.sources.meaning, items(tree, place))) for place in range(len(names))]
+        return tuple(compress(names, (any(one.part is not Part.RANK for one in together) for together in of)))
 
-
-@dataclass(slots=True)
-class _Judged:
-    rule: LabelRule
-    sources: LabelSources
-
-    def judge(self, node: exp.Expr) -> None:
+    def _judge(self, node: exp.Expr) -> None:
         """Judges the use of an expression of labels; of a group, and of set operations, the use of all their parts."""
         if isinstance(node, exp.Group):
             self._grouped(node)
@@ -96,19 +81,17 @@ class _Judged:
                 if (of := self.sources.meaning(item)) is not None:
                     self._sorted(node, of)
         elif isinstance(node, exp.Join) and str(node.args.get("method")).upper() == "NATURAL":
-            self._misused(Misuse("NATURAL JOIN of labels", "names of columns", "Write JOIN … USING (columns)."))
+            self.misuses.append(Misuse("NATURAL JOIN of labels", "names of columns", "Write JOIN … USING (columns)."))
         is_value = isinstance(node, exp.Subquery) and not isinstance(node.parent, (exp.From, exp.Join, exp.Lateral))
         if not (isinstance(node, exp.Column) or is_value or is_call(node, {COLUMNS} | ANSWERS)):
             return
-        if isinstance(node, exp.Column) and not node.table and self._is_row(node):
+        places = scope.sources if (scope := self.sources.scope_of(node)) is not None else {}
+        is_row = node.name in places and isinstance(node, exp.Column) and node.table not in places
+        if is_row and self.sources.found(cast(exp.Column, node)) is None:
             what = f"{node.name}, a row with labels as one value"
-            self._misused(Misuse(what, "columns by their names", "Select its columns."))
+            self.misuses.append(Misuse(what, "columns by their names", "Select its columns."))
         elif (meaning := self.sources.meaning(node)) is not None:
             self._used(node, meaning)
-
-    def _is_row(self, column: exp.Column) -> bool:
-        scope = self.sources.scope_of(column)
-        return self.sources.found(column) is None and scope is not None and column.name in scope.sources
 
     def _used(self, node: exp.Expr, meaning: LabelMeaning) -> None:
         """Follows an expression outwards to what uses it, and judges that."""
@@ -137,7 +120,7 @@ class _Judged:
     def _decided(self, child: exp.Expr, parent: exp.Expr, meaning: LabelMeaning) -> None:
         part, name = meaning.part, folded(parent.name) if isinstance(parent, exp.Anonymous) else parent.key.upper()
         is_label, is_answer = part is Part.LABEL, part is Part.ANSWER
-        is_ordered = part is Part.RANK or (is_label and self.rule.look.labels(meaning.of).is_ordered)
+        is_ordered = part is Part.RANK or (is_label and self.look.labels(meaning.of).is_ordered)
         if is_answer and isinstance(parent, exp.Dot):
             return
         if not is_answer and name in _COUNTS:
@@ -152,7 +135,9 @@ class _Judged:
             others = filter(None, map(self.sources.meaning, parent.iter_expressions()))
             if any(of.of.table != meaning.of.table for of in others):
                 found = f"the rank of labels in {meaning.of.name}, compared with that of another table"
-                self._misused(Misuse(found, "labels, since each table has ranks of its own", "Compare the labels."))
+                self.misuses.append(
+                    Misuse(found, "labels, since each table has ranks of its own", "Compare the labels.")
+                )
         elif is_label and isinstance(parent, _EQUALITIES):
             self._compared(parent, child, meaning)
         elif is_label and isinstance(parent, _PATTERNS) and child is parent.this:
@@ -188,7 +173,7 @@ class _Judged:
             try:
                 texts = [self._texts(other) for other, labels in zip(together, of, strict=True) if labels is None]
             except UnknownTextError:
-                self._misused(words.unknown(meaning.of))
+                self.misuses.append(words.unknown(meaning.of))
                 continue
             if texts and None not in texts:
                 self._asked(meaning, list(dict.fromkeys(text for given in texts for text in given or ())))
@@ -199,11 +184,11 @@ class _Judged:
         if isinstance(node, (exp.Alias, exp.Any)) or (isinstance(node, (exp.Paren, exp.Subquery, exp.Cast)) and inside):
             return self._texts(node.this)
         if inside is None:
-            return self.rule.look.texts(node.sql(dialect="duckdb"), _parameters(node))
+            return self.look.texts(node.sql(dialect="duckdb"), _parameters(node))
         parts = list(items(node, 0) if isinstance(node, exp.Query) else results(node))
         if isinstance(node, exp.Column) and (found := self.sources.found(node)) is not None:
             if (table := self.sources.released(found[1])) is not None:
-                return self.rule.look.values(table, node.name, _MOST_VALUES)
+                return self.look.values(table, node.name, _MOST_VALUES)
             parts = list(found[1]) if not isinstance(found[1], exp.Table) else []
         if not parts:
             raise UnknownTextError
@@ -212,29 +197,31 @@ class _Judged:
 
     def _asked(self, meaning: LabelMeaning, texts: Sequence[str]) -> None:
         """Judges a comparison of labels with texts, all of which are asked for."""
-        column, labels, also = meaning.of, self.rule.look.labels(meaning.of), self._also(meaning)
+        column, labels, also = meaning.of, self.look.labels(meaning.of), self._also(meaning)
         for text in texts:
             if text not in labels.by_text and text != ANY:
                 holding = labels.holding(text)
                 if holding is None or holding:
-                    self._misused(words.unlisted(column, text, holding or list(labels.by_text), bool(holding), also))
+                    self.misuses.append(
+                        words.unlisted(column, text, holding or list(labels.by_text), bool(holding), also)
+                    )
                     return
         if left_out := labels.left_out(texts):
             known = [labels.by_text[text].rank for text in texts if text in labels.by_text]
-            self._misused(words.asked(column, texts, left_out, known[0] if len(known) == 1 else None, also))
+            self.misuses.append(words.asked(column, texts, left_out, known[0] if len(known) == 1 else None, also))
         elif labels.is_untold and len(texts) > 1:
             self._apart([meaning])
 
     def _alike(self, node: exp.Expr, child: exp.Expr, meaning: LabelMeaning) -> None:
         """Judges a pattern by the labels that meet it."""
-        labels, condition = self.rule.look.labels(meaning.of), node.copy()
+        labels, condition = self.look.labels(meaning.of), node.copy()
         condition.set("this", exp.column("label"))
         try:
             if not isinstance(child, exp.Column) or len(list(condition.find_all(exp.Column, exp.Query))) > 1:
                 raise UnknownTextError
-            met = self.rule.look.matching(condition.sql(dialect="duckdb"), list(labels.by_text), _parameters(node))
+            met = self.look.matching(condition.sql(dialect="duckdb"), list(labels.by_text), _parameters(node))
         except UnknownTextError:
-            self._misused(words.unknown(meaning.of))
+            self.misuses.append(words.unknown(meaning.of))
             return
         if met:
             self._asked(meaning, met)
@@ -255,7 +242,7 @@ class _Judged:
         if value is None:
             return False
         operator = _COMPARISONS[type(node)] if is_left else _SWAPPED[_COMPARISONS[type(node)]]
-        if on_both_sides := self.rule.look.labels(meaning.of).on_both_sides(operator, value):
+        if on_both_sides := self.look.labels(meaning.of).on_both_sides(operator, value):
             how = f"a comparison by {operator} with {value}, and {on_both_sides:,} labels on both sides of it"
             self._refused(meaning, how)
         return True
@@ -279,9 +266,8 @@ class _Judged:
             ends = {other.part for other in meanings if other.is_bound and (other.of, other.place) == (of.of, of.place)}
             if of.is_bound and (of.of, of.place) not in whole and len(ends) < 2:
                 self._refused(of, "groups of labels of different width")
-            elif of.part is Part.LABEL and not self.rule.look.labels(of.of).are_apart:
-                hint = words.overlapping(of.of, self._also(of))
-                self.rule.hints += [hint] if hint not in self.rule.hints else []
+            elif of.part is Part.LABEL and not self.look.labels(of.of).are_apart:
+                self.hints.append(words.overlapping(of.of, self._also(of)))
 
     def _sorted(self, ordered: exp.Ordered, meaning: LabelMeaning) -> None:
         call = ordered.find_ancestor(exp.Window, exp.WithinGroup)
@@ -290,7 +276,7 @@ class _Judged:
         elif isinstance(call, exp.Window) and is_call(call.this, _DIVIDING):
             self._refused(meaning, folded(call.this.name))
         elif meaning.part is Part.ANSWER or (
-            meaning.part is Part.LABEL and not self.rule.look.labels(meaning.of).is_ordered
+            meaning.part is Part.LABEL and not self.look.labels(meaning.of).is_ordered
         ):
             order = ordered.parent
             before = order.expressions[: ordered.index or 0] if isinstance(order, exp.Order) else []
@@ -301,14 +287,13 @@ class _Judged:
     def _refused(self, meaning: LabelMeaning, how: str, answer: str = "") -> None:
         known = f"tv_{how.partition('_')[0]}"
         answer = answer or (known if known in ANSWERS else "tv_mean" if how in _AVERAGES else "")
-        self._misused(words.used(meaning, how, self._also(meaning), answer))
+        self.misuses.append(words.used(meaning, how, self._also(meaning), answer))
 
     def _also(self, meaning: LabelMeaning) -> str:
-        return self.rule.estimated.get(meaning.of.table, "")
-
-    def _misused(self, misuse: Misuse) -> None:
-        if misuse not in self.rule.misuses:
-            self.rule.misuses.append(misuse)
+        """The table that has values in place of labels, if there is one."""
+        table = meaning.of.table
+        estimated = f"{table.name}{ESTIMATED}"
+        return estimated if (table.schema, estimated) in self.tables else ""
 
 
 def _written(value: exp.Expr) -> str | None:
@@ -339,12 +324,12 @@ def completed(node: exp.Anonymous, sources: LabelSources | None) -> Edit | None:
     if isinstance(node.parent, (exp.Filter, exp.Window)) and node.parent.this is node:
         how = "FILTER" if isinstance(node.parent, exp.Filter) else "OVER"
         hint = f"Write the condition into WHERE, or {how} after a plain aggregate of estimated values."
-        raise _unfit(f"{macro.name} with {how}", "a function of labels by itself", hint)
+        raise refused(f"{macro.name} with {how}", "a function of labels by itself", hint)
     if not macro.of_label or given == len(macro.parameters):
         return None
     expected = f"{macro.name}({', '.join(('column', *macro.parameters[3:]))})"
     if given != len(macro.parameters) - 2:
-        raise _unfit(f"{macro.name} with {given} arguments", expected)
+        raise refused(f"{macro.name} with {given} arguments", expected)
     column = node.expressions[0]
     meaning = sources.meaning(column) if sources is not None else None
     is_label = meaning is not None and meaning.part is Part.LABEL and isinstance(column, exp.Column)
@@ -354,16 +339,12 @@ def completed(node: exp.Anonymous, sources: LabelSources | None) -> Edit | None:
             parts = ", ".join((meaning.of.name, "least", "most", *macro.parameters[3:]))
             hint = f"Its labels tell no bounds. If you know them, join {_KNOWN} ON label = {meaning.of.name}, "
             hint += f"and write {macro.name}({parts})."
-        raise _unfit(f"{macro.name} of something else than a column of labels with bounds", expected, hint)
+        raise refused(f"{macro.name} of something else than a column of labels with bounds", expected, hint)
     names = [sources.beside(column, part) for part in (Part.LOW, Part.HIGH)]
     end = end_of(column)
     if None in names or end is None:
         hint = f"Let the subquery select {meaning.of.name}_from and {meaning.of.name}_to as well."
-        raise _unfit(f"{macro.name} of a column without its bounds", expected, hint)
+        raise refused(f"{macro.name} of a column without its bounds", expected, hint)
     table = column.args.get("table")
     prefix = f"{quoted(table.name)}." if isinstance(table, exp.Identifier) and "start" in table.meta else ""
     return end, end, "".join(f", {prefix}{quoted(str(name))}" for name in names)
-
-
-def _unfit(found: str, expected: str, hint: str = "") -> InvalidError:
-    return InvalidError.of("STATEMENT_INVALID", "statement", found, expected, hint)

@@ -119,11 +119,6 @@ class ReleasedLabels:
         texts = [text for text in self.by_text if text != ANY]
         return not self.column.bounds and texts == sorted(texts)
 
-    @property
-    def are_plain(self) -> bool:
-        """Whether they are values in the order of their texts."""
-        return self.are_values and self.is_ordered and ANY not in self.by_text
-
     @cached_property
     def are_apart(self) -> bool:
         """Whether no value is under two of them."""

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 
 from tableveil.backend import folded
-from tableveil.endpoint.labels import LabelColumn, Part, ReleasedLabels, ReleaseTable, UnknownTextError
+from tableveil.endpoint.labels import ANY, LabelColumn, Part, ReleasedLabels, ReleaseTable, UnknownTextError
 from tableveil.endpoint.written import quoted
 
 _BOUNDS = ("BIGINT", "DOUBLE", "DATE", "TIMESTAMP")
@@ -66,7 +66,8 @@ class LookInFiles:
             levels = self._told(table, "levels", "column_name = ?", name)
             read_levels = tuple(map(int, levels[0][0].split(","))) if levels and levels[0][0] else ()
             column = LabelColumn(table, name, low if low == high and low in _BOUNDS else "", read_levels)
-            if column.levels == (0,) and self.labels(column).are_plain:
+            labels = self.labels(column) if column.levels == (0,) else None
+            if labels is not None and labels.are_values and labels.is_ordered and ANY not in labels.by_text:
                 continue
             found[name], found[f"{name}_rank"] = (Part.LABEL, column), (Part.RANK, column)
             if column.bounds:

@@ -8,6 +8,7 @@ import os
 import re
 import threading
 import time
+import uuid
 import weakref
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -18,11 +19,11 @@ import pyarrow as pa
 
 from tableveil.answers import SPREAD_SCHEMAS
 from tableveil.backend import folded
-from tableveil.control import Control
-from tableveil.endpoint.information import CATALOG, REMARKS, information, write_views
-from tableveil.endpoint.query_process import Ended, file_of
+from tableveil.endpoint.information import CATALOG, REMARKS, write_information
+from tableveil.endpoint.query_process import file_of
 from tableveil.endpoint.query_processes import QueryProcesses, schema_from
 from tableveil.endpoint.remembered import Remembered
+from tableveil.endpoint.running import RunningQuery
 from tableveil.errors import TableveilError
 
 logger = logging.getLogger("tableveil.endpoint")
@@ -83,20 +84,20 @@ class ListedTables:
         return [(*table.folded_name, table.release) for table in self.tables]
 
     @property
-    def views(self) -> dict[str, str]:
-        """The files of the views of `information_schema`, by the names of these; they live as long as the listing.
+    def information(self) -> str:
+        """The file of the columns, for the views of `information_schema`; it lives as long as the listing.
 
-        They are written into the directory when they are first asked for.
+        It is written into the directory when it is first asked for.
         """
         with self._lock:
-            return self._views
+            return self._information
 
     @cached_property
-    def _views(self) -> dict[str, str]:
-        files = write_views(self.directory, information(self.tables))
-        for file in files.values():
-            weakref.finalize(self, file.unlink, missing_ok=True)
-        return {view: str(file) for view, file in files.items()}
+    def _information(self) -> str:
+        file = self.directory / f"{uuid.uuid4().hex}.arrow"
+        write_information(self.tables, file)
+        weakref.finalize(self, file.unlink, missing_ok=True)
+        return str(file)
 
 
 class Published:
@@ -115,10 +116,6 @@ class Published:
             return self.directory.stat().st_mtime_ns
         except OSError:
             return None
-
-    def file(self, release: int) -> Path:
-        """The file of a release, which may not be there."""
-        return Path(file_of(self.directory, release))
 
     def tables(self, releases: Collection[int]) -> ListedTables:
         """The tables of those releases whose files are there, by schema and name."""
@@ -164,12 +161,12 @@ class Published:
         return remembered
 
     def _read(self, release: int) -> tuple[PublishedTable, ...]:
-        control = Control()
-        control.limit(time.monotonic() + _SECONDS_TO_READ)
-        process = self._processes.open({"file": str(self.file(release))}, control)
+        query = RunningQuery()
+        query.limit(time.monotonic() + _SECONDS_TO_READ)
+        process = self._processes.open({"file": file_of(self.directory, release)}, query)
         try:
             answer = process.answer()
-        except (TableveilError, Ended) as error:
+        except TableveilError as error:
             logger.error("releases/%d is left out: its file cannot be read (%s)", release, type(error).__name__)
             return ()
         finally:

@@ -197,21 +197,14 @@ def _answer(settings: list[str], requests: int, results: int) -> None:
 def _described(connection: duckdb.DuckDBPyConnection, request: Message) -> Message:
     """The tables of a published file, with their schemas."""
     _attach(connection, "file", request["file"])
-    comments, columns = described(connection)
+    tables = list(described(connection))
     _lock(connection)
-    return {
-        "tables": [
-            (schema, name, comment, _base64(_described_columns(connection, schema, name, columns[schema, name])))
-            for (schema, name), comment in sorted(comments.items())
-        ]
-    }
 
+    def columns_of(schema: str, name: str, told: Mapping[str, Mapping[bytes, str]]) -> str:
+        columns = _columns(_query(connection, f'FROM "file".{quoted(schema)}.{quoted(name)}'))
+        return _base64(pa.schema([field.with_metadata(told[field.name]) for field in columns]))
 
-def _described_columns(
-    connection: duckdb.DuckDBPyConnection, schema: str, name: str, described: Mapping[str, Mapping[bytes, str]]
-) -> pa.Schema:
-    read_described = _columns(_query(connection, f'FROM "file".{quoted(schema)}.{quoted(name)}'))
-    return pa.schema([field.with_metadata(described[field.name]) for field in read_described])
+    return {"tables": [(schema, name, comment, columns_of(schema, name, of)) for schema, name, comment, of in tables]}
 
 
 def _queried(connection: duckdb.DuckDBPyConnection, request: Message, answers: BinaryIO) -> Message:
@@ -258,7 +251,9 @@ def _queried(connection: duckdb.DuckDBPyConnection, request: Message, answers: B
         schema, rows_of = _spread(connection, checked, values, _schema(connection, checked, values))
         reader = rows_of()
     else:
-        reader = _reader(connection, checked, values)
+        whole = connection.execute(checked.statement, values) if checked.described else None
+        answer: Any = whole or _query(connection, checked.text, values)
+        reader = answer.to_arrow_reader(ROWS_IN_BATCH)
         schema = _hinted(reader.schema, checked)
     _base64(schema)
     send(answers, {"rows": 0})
@@ -295,14 +290,6 @@ def _spread(
         return spread.table(answers).to_reader()
 
     return spread.schema.with_metadata({HINT: spread.words}), rows
-
-
-def _reader(
-    connection: duckdb.DuckDBPyConnection, checked: CheckedStatement, values: Values | None
-) -> pa.RecordBatchReader:
-    if checked.described:
-        return connection.execute(checked.statement, values).to_arrow_reader(ROWS_IN_BATCH)
-    return _query(connection, checked.text, values).to_arrow_reader(ROWS_IN_BATCH)
 
 
 def _schema(connection: duckdb.DuckDBPyConnection, checked: CheckedStatement, values: Values | None) -> pa.Schema:
@@ -384,14 +371,10 @@ def _lock(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("SET GLOBAL lock_configuration = true")
 
 
-def _table(encoded: str) -> pa.Table:
-    return pa.ipc.open_stream(base64.b64decode(encoded)).read_all()
-
-
 def _values(connection: duckdb.DuckDBPyConnection, encoded: str, expected: int, names: Sequence[str]) -> Values:
     """The values of the parameters, by their names if these have any: those of the sent columns, or in their order."""
     try:
-        bound_table = _table(encoded)
+        bound_table = pa.ipc.open_stream(base64.b64decode(encoded)).read_all()
         # Arrow trusts the offsets that it is sent: others would read from this process, instead of from the values.
         bound_table.validate(full=True)
         rows, columns = bound_table.num_rows, bound_table.num_columns

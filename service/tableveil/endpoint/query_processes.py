@@ -20,8 +20,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from tableveil import errors
-from tableveil.control import Control
 from tableveil.endpoint.query_process import FAILED, TOO_MUCH_MEMORY, Ended, Message, receive, send
+from tableveil.endpoint.running import RunningQuery
 from tableveil.endpoint.settings import QueryLimits
 from tableveil.errors import BusyError, CancelledError, InternalError, TableveilError
 
@@ -46,7 +46,7 @@ class QueryProcesses:
         self._lock = threading.Lock()
         self._made = 0
         self._spares: deque[QueryProcess] = deque()
-        self._running: dict[QueryProcess, Control] = {}
+        self._running = set[QueryProcess]()
         self._original, self._socket = self._start()
         self._closed = threading.Event()
         self._watching = threading.Thread(target=self._watch, name="tableveil-queries", daemon=True)
@@ -58,13 +58,16 @@ class QueryProcesses:
         """A private directory that is removed in the end."""
         return self._spilled.path
 
-    def open(self, request: Message, control: Control) -> QueryProcess:
-        """A process that works on the request until it is closed, or `control` says to stop."""
+    def open(self, request: Message, query: RunningQuery) -> QueryProcess:
+        """A process that works on the request until it is closed, or the query says to stop."""
         with self._lock:
             process = self._spares.popleft() if self._spares else self._make()
-            self._running[process] = control
+            process.query = query
+            self._running.add(process)
         try:
-            process.ask({**request, "bytes": self._limits.memory, "cpu_seconds": self._cpu_seconds()})
+            # A backstop: the process is ended by its pipe long before.
+            cpu_seconds = int(self._limits.seconds * self._limits.threads) + 10
+            process.ask({**request, "bytes": self._limits.memory, "cpu_seconds": cpu_seconds})
         except BrokenPipeError:
             # The kernel may have ended it for lack of memory.
             self.release(process)
@@ -76,7 +79,7 @@ class QueryProcesses:
     def release(self, process: QueryProcess) -> None:
         """Ends a process, removes what it spilled, and lets another one get ready."""
         with self._lock:
-            self._running.pop(process, None)
+            self._running.discard(process)
         process.close()
         self._fill()
 
@@ -99,10 +102,6 @@ class QueryProcesses:
         self._socket.close()
         self._original.wait()
         self._spilled.close()
-
-    def _cpu_seconds(self) -> int:
-        """A backstop: the process is ended by its pipe long before."""
-        return int(self._limits.seconds * self._limits.threads) + 10
 
     def _start(self) -> tuple[subprocess.Popen[bytes], socket.socket]:
         ours, child_end = socket.socketpair()
@@ -154,7 +153,7 @@ class QueryProcesses:
     def _watch(self) -> None:
         while not self._closed.wait(_SECONDS_BETWEEN_LOOKS):
             with self._lock:
-                stopped = [process for process, control in self._running.items() if control.must_stop]
+                stopped = [process for process in self._running if process.query.must_stop]
             for process in stopped:
                 process.stop()
 
@@ -164,6 +163,7 @@ class QueryProcess:
 
     def __init__(self, requests: int, results: int, exit_code: int, spill: Path) -> None:
         """Takes the ends of its pipes over."""
+        self.query = RunningQuery()
         self._requests = os.fdopen(requests, "wb", buffering=0)
         self._results = os.fdopen(results, "rb", buffering=_BUFFERED)
         self._exit_code = os.fdopen(exit_code, "rb", buffering=0)
@@ -174,8 +174,11 @@ class QueryProcess:
         send(self._requests, request)
 
     def answer(self) -> Message:
-        """The next answer; raises the error that it tells of, or `Ended` if the process ended."""
-        message = receive(self._results)
+        """The next answer; raises the error that it tells of, or that for a process that ended."""
+        try:
+            message = receive(self._results)
+        except Ended:
+            raise self.ended() from None
         if "kind" in message:
             kind = _KINDS.get(message["kind"], TableveilError)
             error: TableveilError = kind(message["code"], message["message"])
@@ -187,18 +190,20 @@ class QueryProcess:
         try:
             return pa.ipc.open_stream(self._results)
         except (pa.ArrowInvalid, OSError):
-            raise Ended from None
+            raise self.ended() from None
 
-    def ended(self, control: Control) -> TableveilError:
+    def ended(self) -> TableveilError:
         """The error for a process that ended before its answer did."""
-        if control.cancelled:
+        if self.query.refusal is not None:
+            return self.query.refusal
+        if self.query.cancelled:
             return CancelledError("CANCELLED", "nobody waits for the rows any more")
         try:
             code = int(self._exit_code.read() or FAILED)
         except ValueError:
             # The pipe is closed already.
             return BusyError("STOPPING", "the endpoint is stopping")
-        if control.must_stop or code == -signal.SIGXCPU:
+        if self.query.must_stop or code == -signal.SIGXCPU:
             actual = "a query that takes longer than one may"
             return BusyError.of("QUERY_TIME", "statement", actual, "a smaller one")
         # The kernel kills a process if the machine has no memory left.

@@ -104,7 +104,10 @@ class SpreadAnswer:
 
     def _by_key(self, answer: pa.Table) -> _Rows:
         columns = [column.to_pylist() for column in answer.columns]
-        rows = {tuple(map(_comparable, (row[i] for i in self._keys))): row for row in zip(*columns, strict=True)}
+        rows = {
+            tuple(row[i] if row[i].__hash__ is not None else repr(row[i]) for i in self._keys): row
+            for row in zip(*columns, strict=True)
+        }
         if len(rows) < answer.num_rows:
             names = ", ".join(self._schema[i].name for i in self._keys) or "no column"
             hint = "Group the rows, and select what you group by."
@@ -174,10 +177,6 @@ def _places(by: exp.Expr, shown: Sequence[exp.Expr], named: Mapping[str, int]) -
 
 def _is_number(type_: pa.DataType) -> bool:
     return any(is_kind(type_) for is_kind in (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal))
-
-
-def _comparable(value: Any) -> object:
-    return value if value.__hash__ is not None else repr(value)
 
 
 def _without_spread(found: str, expected: str, hint: str = "") -> InvalidError:

@@ -14,11 +14,12 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from tableveil.backend import folded
 from tableveil.endpoint.allowed import FIELD, refused, require_allowed
-from tableveil.endpoint.grammar import SERIES, AnalystSql
+from tableveil.endpoint.grammar import ANSWERS, SERIES, AnalystSql, is_call
 from tableveil.endpoint.information import CATALOG, DEFAULT_SCHEMA, INFORMATION, INFORMATION_VIEWS, INFORMED, shown
-from tableveil.endpoint.label_rule import LabelRule
+from tableveil.endpoint.label_rule import LabelRule, completed
+from tableveil.endpoint.label_sources import LabelSources
 from tableveil.endpoint.labels import ReleaseTable
-from tableveil.endpoint.looked import ESTIMATED, LookInFiles
+from tableveil.endpoint.looked import LookInFiles
 from tableveil.endpoint.written import Edit, edited, end_of, quoted
 from tableveil.errors import InvalidError, NotFoundError, nearest, shortened
 
@@ -41,6 +42,8 @@ _FIRST = (TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.L_PAREN, T
 
 _DATABASES = frozenset({CATALOG, "memory", "system", "temp"})
 """Databases of a query's process: DuckDB could read a schema of that name as one of them."""
+
+_VIEWS = frozenset((INFORMATION, view) for view in INFORMATION_VIEWS)
 
 Tables = Mapping[tuple[str, str], int]
 """The numbers of releases by the schema and the name of each table of theirs, both folded."""
@@ -142,18 +145,17 @@ def _with_bounds(
     tree: exp.Expr, resolver: _Resolver, look: LookInFiles, *, lenient: bool
 ) -> tuple[str, tuple[str, ...]]:
     """Completes calls of functions of labels; the hint if labels mislead, and the statement's columns without order."""
-    estimated = {
-        table: f"{table.name}{ESTIMATED}"
-        for table in resolver.read.values()
-        if (table.schema, f"{table.name}{ESTIMATED}") in resolver.tables
-    }
-    rule = LabelRule(resolver.read, look, estimated)
-    rule.read(tree)
-    resolver.edits += rule.edits
+    sources = LabelSources.of(tree, resolver.read, look)
+    for call in (sources.tree if sources is not None else tree).find_all(exp.Anonymous):
+        if is_call(call, ANSWERS) and (edit := completed(call, sources)):
+            resolver.edits.append(edit)
+    if sources is None:
+        return "", ()
+    rule = LabelRule(sources, look, resolver.tables)
+    unordered = rule.read()
     if rule.misuses and not lenient:
         raise rule.misuses[0].error()
-    hint = rule.misuses[0].hint if rule.misuses else " ".join(rule.hints)
-    return hint, rule.unordered
+    return rule.misuses[0].hint if rule.misuses else " ".join(dict.fromkeys(rule.hints)), unordered
 
 
 def _numbered(text: str) -> str:
@@ -259,7 +261,8 @@ class _Resolver:
             raise refused(f"the table function {shortened(str(kind))}", "tables of releases")
         if schema is None and folded(name.this) in known:
             return
-        if schema is not None and self._is_information(catalog, schema, name):
+        is_ours = catalog is None or folded(catalog.name) == CATALOG
+        if schema is not None and is_ours and (folded(schema.name), folded(name.name)) in _VIEWS:
             self.informed = True
             start = (catalog or schema).meta["start"]
             self.edits.append((start, name.meta["start"], f"{'.'.join(INFORMED)}."))
@@ -268,24 +271,16 @@ class _Resolver:
         if schema is not None and not catalog and folded(schema.name) in _DATABASES:
             self.edits.append((schema.meta["start"], schema.meta["start"], f"{CATALOG}."))
 
-    def _withdrawn_on(self, schema: str, name: str) -> str | None:
-        """The day on which the release of that table was withdrawn; its other tables have its name as prefix."""
-        names = [name, *(name.removesuffix(suffix) for suffix in _SUFFIXES)]
-        return next((self.withdrawn[schema, one] for one in names if (schema, one) in self.withdrawn), None)
-
-    @staticmethod
-    def _is_information(catalog: exp.Expr | None, schema: exp.Expr, name: exp.Expr) -> bool:
-        is_ours = catalog is None or folded(catalog.name) == CATALOG
-        return is_ours and folded(schema.name) == INFORMATION and folded(name.name) in INFORMATION_VIEWS
-
     def _found(self, catalog: exp.Expr | None, schema: exp.Expr | None, name: exp.Expr) -> ReleaseTable:
         path = [part.name for part in (catalog, schema, name) if part is not None]
         wanted = (folded(schema.name) if schema is not None else DEFAULT_SCHEMA, folded(name.name))
         number = self.tables.get(wanted)
         if number is None or (catalog is not None and folded(catalog.name) != CATALOG):
             actual = shortened(".".join(path))
-            if (day := self._withdrawn_on(*wanted)) is not None:
-                gone = f"{actual}, of a release that was withdrawn on {day}"
+            # Other tables of a release have its name as prefix.
+            names = [wanted[1], *(wanted[1].removesuffix(suffix) for suffix in _SUFFIXES)]
+            if days := [self.withdrawn[wanted[0], one] for one in names if (wanted[0], one) in self.withdrawn]:
+                gone = f"{actual}, of a release that was withdrawn on {days[0]}"
                 raise NotFoundError.of(
                     "RELEASE_WITHDRAWN", FIELD, gone, "a release that stands", "Ask its steward why."
                 )
@@ -302,7 +297,7 @@ def _too_deep() -> InvalidError:
 MOST_VALUES = 1_000
 """The most columns that PIVOT makes of the values of one column."""
 
-_EXPECTED = "PIVOT … ON column IN ('value', 'value')"
+_LISTED = "PIVOT … ON column IN ('value', 'value')"
 
 
 def with_values(tree: exp.Expr, tables: Mapping[int, ReleaseTable], look: LookInFiles, written: str) -> str:
@@ -318,13 +313,13 @@ def with_values(tree: exp.Expr, tables: Mapping[int, ReleaseTable], look: LookIn
             place = end_of(column)
             if table is None or place is None or not isinstance(column, exp.Column):
                 raise refused(
-                    "PIVOT without a list of values", _EXPECTED, "Only for a table's column it may be left out."
+                    "PIVOT without a list of values", _LISTED, "Only for a table's column it may be left out."
                 )
             values = look.values(table, column.name, MOST_VALUES + 1)
             if len(values) > MOST_VALUES:
-                raise refused(f"PIVOT on a column of more than {MOST_VALUES:,} values", _EXPECTED)
+                raise refused(f"PIVOT on a column of more than {MOST_VALUES:,} values", _LISTED)
             listed = ", ".join(quoted(value, "'") for value in values)
             if not listed:
-                raise refused("PIVOT on a column without values", _EXPECTED)
+                raise refused("PIVOT on a column without values", _LISTED)
             edits.append((place, place, f" IN ({listed})"))
     return edited(written, edits)

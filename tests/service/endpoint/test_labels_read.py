@@ -230,6 +230,7 @@ def test_labels_are_not_taken_for_values(connection: duckdb.DuckDBPyConnection, 
         ("SELECT AGE AS k FROM STAYS WHERE K = '42'", UNDER),
         ("SELECT age FROM stays EXCEPT SELECT '42'", UNDER),
         ("SELECT stays FROM stays", "Select its columns."),
+        ("SELECT main.stays, releases.main.stays FROM stays", "Select its columns."),
         ("SELECT avg((age_from + age_to) / 2.0) FROM stays", AS_VALUE),
         ("SELECT age_from // 10 * 10 AS band, count(*) FROM stays GROUP BY band", AS_VALUE),
         ("SELECT year(admitted_from), count(*) FROM stays GROUP BY ALL", AS_VALUE),
@@ -283,7 +284,7 @@ def test_cyclic_parts_of_estimates_are_refused_where_labels_are_wider(
         f"SELECT {asked} FROM stays_estimated",
         f"WITH x AS (SELECT * FROM stays_estimated) SELECT count(*) FROM x GROUP BY {asked}",
         f"SELECT count(*) FROM (SELECT age + 0 AS age, admitted, date_trunc('day', noted) AS noted FROM "
-        f"stays_estimated) AS e HAVING min({asked}) > 0",
+        f"Stays_Estimated) AS e HAVING min({asked}) > 0",
     )
     for statement in ways:
         with pytest.raises(InvalidError, match="no assumption can") as raised:

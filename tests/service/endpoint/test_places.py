@@ -7,7 +7,7 @@ import time
 import pytest
 
 from tableveil.control import Control
-from tableveil.endpoint.places import ConnectionPlaces
+from tableveil.endpoint.running import ConnectionPlaces
 from tableveil.endpoint.settings import UseLimits
 from tableveil.errors import BusyError
 

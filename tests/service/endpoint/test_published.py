@@ -39,16 +39,16 @@ def test_a_listing_is_made_once_and_anew_for_other_files(published: Published) -
     assert replaced.key != both.key
 
 
-def test_the_files_of_the_views_live_as_long_as_the_listing(published: Published) -> None:
+def test_the_file_of_the_views_lives_as_long_as_the_listing(published: Published) -> None:
     publish(published.directory, 1, "main", {"t": "SELECT 1 AS a"})
     listing = published.tables({1})
-    files = [Path(file) for file in listing.views.values()]
-    assert [file.stat().st_mode & 0o777 for file in files] == [0o600] * 3
-    assert listing.views is listing.views
+    file = Path(listing.information)
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert listing.information is listing.information
     del listing
     published._listings._known.clear()
     gc.collect()
-    assert not any(file.exists() for file in files)
+    assert not file.exists()
 
 
 def test_answers_about_many_tables_come_in_messages_that_clients_take(

@@ -9,15 +9,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from tableveil.control import Control
-from tableveil.endpoint.query_process import Ended, Message
+from tableveil.endpoint.query_process import Message
 from tableveil.endpoint.query_processes import QueryProcess, QueryProcesses, SpillDirectory
+from tableveil.endpoint.running import RunningQuery
+from tableveil.errors import TableveilError
 from tests.service.endpoint.published import LIMITS
 
 ENDLESS: Message = {
@@ -39,12 +40,16 @@ def processes() -> Iterator[QueryProcesses]:
         yield processes
 
 
-def told(process: QueryProcess, control: Control) -> str:
+def told(process: QueryProcess) -> str:
     """The code of the error for a process that ends without an answer."""
-    with suppress(Ended, pa.ArrowInvalid, OSError):
+    try:
         for _ in process.batches():
             pass
-    return process.ended(control).code
+    except TableveilError as error:
+        return error.code
+    except (pa.ArrowInvalid, OSError):
+        return process.ended().code
+    raise AssertionError
 
 
 def children(of: int) -> set[int]:
@@ -65,42 +70,42 @@ def children(of: int) -> set[int]:
     ids=lambda value: getattr(value, "name", ""),
 )
 def test_the_error_tells_what_ended_a_query(processes: QueryProcesses, number: signal.Signals, code: str) -> None:
-    control = Control()
+    control = RunningQuery()
     process = processes.open(ENDLESS, control)
     process.answer()
     # The others wait for queries.
     os.kill(min(children(of=processes._original.pid)), number)
     try:
-        assert told(process, control) == code
+        assert told(process) == code
     finally:
         processes.release(process)
 
 
 def test_a_defect_is_no_lack_of_memory(processes: QueryProcesses) -> None:
-    control = Control()
+    control = RunningQuery()
     process = processes.open({"no": "request"}, control)
     try:
-        assert told(process, control) == "QUERY_FAILED"
+        assert told(process) == "QUERY_FAILED"
     finally:
         processes.release(process)
 
 
 def test_a_query_that_is_stopped(processes: QueryProcesses) -> None:
-    for control, code in ((Control(), "QUERY_TIME"), (Control(), "CANCELLED")):
+    for control, code in ((RunningQuery(), "QUERY_TIME"), (RunningQuery(), "CANCELLED")):
         process = processes.open(ENDLESS, control)
         process.answer()
         control.limit(time.monotonic()) if code == "QUERY_TIME" else control.cancel()
         try:
-            assert told(process, control) == code
+            assert told(process) == code
         finally:
             processes.release(process)
 
 
 def test_a_query_that_a_stop_ends() -> None:
     processes = QueryProcesses(LIMITS)
-    process = processes.open(ENDLESS, Control())
+    process = processes.open(ENDLESS, RunningQuery())
     processes.close()
-    assert process.ended(Control()).code == "STOPPING"
+    assert process.ended().code == "STOPPING"
 
 
 def test_only_directories_of_killed_endpoints_are_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
