@@ -11,8 +11,7 @@ from random import Random
 
 import duckdb
 
-from tableveil.endpoint.allowed import require_same
-from tableveil.endpoint.grammar import FUNCTIONS
+from tableveil.endpoint.grammar import FUNCTIONS, require_same
 from tableveil.endpoint.statement import check
 from tableveil.errors import TableveilError
 

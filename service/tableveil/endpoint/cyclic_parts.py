@@ -12,8 +12,7 @@ from typing import Any
 from sqlglot import exp
 
 from tableveil.backend import folded
-from tableveil.endpoint.labels import Label, LabelColumn
-from tableveil.endpoint.looked import LookInFiles
+from tableveil.endpoint.labels import Label, LabelColumn, LookInFiles
 
 _Cycle = Callable[[Any], object]
 

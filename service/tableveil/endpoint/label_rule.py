@@ -6,7 +6,7 @@ beside labels have their rule, too: a bound is no value, a rank only sorts, an a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import compress
 from typing import cast
@@ -16,14 +16,11 @@ from sqlglot import exp
 from tableveil.answers import MACROS
 from tableveil.backend import folded
 from tableveil.endpoint import label_words as words
-from tableveil.endpoint.allowed import refused
 from tableveil.endpoint.cyclic_parts import too_wide
-from tableveil.endpoint.grammar import AGGREGATES, ANSWERS, COLUMNS, is_call
+from tableveil.endpoint.grammar import AGGREGATES, ANSWERS, COLUMNS, Edit, end_of, is_call, quoted, refused
 from tableveil.endpoint.label_sources import LabelMeaning, LabelSources, items, results
 from tableveil.endpoint.label_words import Misuse
 from tableveil.endpoint.labels import ANY, Part, UnknownTextError
-from tableveil.endpoint.looked import ESTIMATED, LookInFiles
-from tableveil.endpoint.written import Edit, end_of, quoted
 
 _COMPARISONS: dict[type[exp.Expr], str] = {exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<="}
 _SWAPPED = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
@@ -45,14 +42,9 @@ _MOST_VALUES = 10_000
 
 @dataclass(slots=True)
 class LabelRule:
-    """Finds misuses of labels in a statement, and hints where its labels overlap.
-
-    `tables` are those that the caller may read, by schema and name.
-    """
+    """Finds misuses of labels in a statement, and hints where its labels overlap."""
 
     sources: LabelSources
-    look: LookInFiles
-    tables: Collection[tuple[str, str]]
     misuses: list[Misuse] = field(default_factory=list)
     hints: list[str] = field(default_factory=list)
 
@@ -61,7 +53,7 @@ class LabelRule:
         tree = self.sources.tree
         for node in tree.walk():
             self._judge(node)
-            if (wide := too_wide(node, self.sources.estimates, self.look)) is not None:
+            if (wide := too_wide(node, self.sources.estimates, self.sources.look)) is not None:
                 self.misuses.append(words.cyclic_of_wide(node.sql(dialect="duckdb"), *wide))
         names = tree.named_selects if isinstance(tree, exp.Query) else []
         of = [filter(None, map(self.sources.meaning, items(tree, place))) for place in range(len(names))]
@@ -74,7 +66,8 @@ class LabelRule:
         elif isinstance(node, (exp.Intersect, exp.Except)):
             for place in range(len(node.named_selects)):
                 left, right = list(items(node.this, place)), list(items(node.expression, place))
-                self._equal([*left, *right], [right])
+                if (meaning := next(filter(None, map(self.sources.meaning, [*left, *right])), None)) is not None:
+                    self._equal(meaning, [right])
         elif isinstance(node, exp.Ordered) and node.this.name.upper() == "ALL" and not self.sources.meaning(node.this):
             select = node.find_ancestor(exp.Query)
             for item in select.selects if select is not None else []:
@@ -120,7 +113,7 @@ class LabelRule:
     def _decided(self, child: exp.Expr, parent: exp.Expr, meaning: LabelMeaning) -> None:
         part, name = meaning.part, folded(parent.name) if isinstance(parent, exp.Anonymous) else parent.key.upper()
         is_label, is_answer = part is Part.LABEL, part is Part.ANSWER
-        is_ordered = part is Part.RANK or (is_label and self.look.labels(meaning.of).is_ordered)
+        is_ordered = part is Part.RANK or (is_label and self.sources.look.labels(meaning.of).is_ordered)
         if is_answer and isinstance(parent, exp.Dot):
             return
         if not is_answer and name in _COUNTS:
@@ -158,13 +151,10 @@ class LabelRule:
         else:
             sides = node.expressions if isinstance(node, exp.Anonymous) else [node.this, node.expression]
             others = [[side] for side in sides if side is not child]
-        self._equal([child], others, meaning)
+        self._equal(meaning, others)
 
-    def _equal(
-        self, labelled: Sequence[exp.Expr], others: Sequence[Sequence[exp.Expr]], meaning: LabelMeaning | None = None
-    ) -> None:
-        meaning = meaning or next(filter(None, map(self.sources.meaning, labelled)), None)
-        if meaning is None or meaning.part is not Part.LABEL:
+    def _equal(self, meaning: LabelMeaning, others: Sequence[Sequence[exp.Expr]]) -> None:
+        if meaning.part is not Part.LABEL:
             return
         for together in others:
             of = [self.sources.meaning(other) for other in together]
@@ -184,11 +174,11 @@ class LabelRule:
         if isinstance(node, (exp.Alias, exp.Any)) or (isinstance(node, (exp.Paren, exp.Subquery, exp.Cast)) and inside):
             return self._texts(node.this)
         if inside is None:
-            return self.look.texts(node.sql(dialect="duckdb"), _parameters(node))
+            return self.sources.look.texts(node)
         parts = list(items(node, 0) if isinstance(node, exp.Query) else results(node))
         if isinstance(node, exp.Column) and (found := self.sources.found(node)) is not None:
             if (table := self.sources.released(found[1])) is not None:
-                return self.look.values(table, node.name, _MOST_VALUES)
+                return self.sources.look.values(table, node.name, _MOST_VALUES)
             parts = list(found[1]) if not isinstance(found[1], exp.Table) else []
         if not parts:
             raise UnknownTextError
@@ -197,29 +187,27 @@ class LabelRule:
 
     def _asked(self, meaning: LabelMeaning, texts: Sequence[str]) -> None:
         """Judges a comparison of labels with texts, all of which are asked for."""
-        column, labels, also = meaning.of, self.look.labels(meaning.of), self._also(meaning)
+        column, labels = meaning.of, self.sources.look.labels(meaning.of)
         for text in texts:
             if text not in labels.by_text and text != ANY:
                 holding = labels.holding(text)
                 if holding is None or holding:
-                    self.misuses.append(
-                        words.unlisted(column, text, holding or list(labels.by_text), bool(holding), also)
-                    )
+                    self.misuses.append(words.unlisted(column, text, holding or list(labels.by_text), bool(holding)))
                     return
         if left_out := labels.left_out(texts):
             known = [labels.by_text[text].rank for text in texts if text in labels.by_text]
-            self.misuses.append(words.asked(column, texts, left_out, known[0] if len(known) == 1 else None, also))
+            self.misuses.append(words.asked(column, texts, left_out, known[0] if len(known) == 1 else None))
         elif labels.is_untold and len(texts) > 1:
             self._apart([meaning])
 
     def _alike(self, node: exp.Expr, child: exp.Expr, meaning: LabelMeaning) -> None:
         """Judges a pattern by the labels that meet it."""
-        labels, condition = self.look.labels(meaning.of), node.copy()
+        labels, condition = self.sources.look.labels(meaning.of), node.copy()
         condition.set("this", exp.column("label"))
         try:
             if not isinstance(child, exp.Column) or len(list(condition.find_all(exp.Column, exp.Query))) > 1:
                 raise UnknownTextError
-            met = self.look.matching(condition.sql(dialect="duckdb"), list(labels.by_text), _parameters(node))
+            met = self.sources.look.matching(condition, labels.by_text)
         except UnknownTextError:
             self.misuses.append(words.unknown(meaning.of))
             return
@@ -242,7 +230,7 @@ class LabelRule:
         if value is None:
             return False
         operator = _COMPARISONS[type(node)] if is_left else _SWAPPED[_COMPARISONS[type(node)]]
-        if on_both_sides := self.look.labels(meaning.of).on_both_sides(operator, value):
+        if on_both_sides := self.sources.look.labels(meaning.of).on_both_sides(operator, value):
             how = f"a comparison by {operator} with {value}, and {on_both_sides:,} labels on both sides of it"
             self._refused(meaning, how)
         return True
@@ -266,8 +254,8 @@ class LabelRule:
             ends = {other.part for other in meanings if other.is_bound and (other.of, other.place) == (of.of, of.place)}
             if of.is_bound and (of.of, of.place) not in whole and len(ends) < 2:
                 self._refused(of, "groups of labels of different width")
-            elif of.part is Part.LABEL and not self.look.labels(of.of).are_apart:
-                self.hints.append(words.overlapping(of.of, self._also(of)))
+            elif of.part is Part.LABEL and not self.sources.look.labels(of.of).are_apart:
+                self.hints.append(words.overlapping(of.of))
 
     def _sorted(self, ordered: exp.Ordered, meaning: LabelMeaning) -> None:
         call = ordered.find_ancestor(exp.Window, exp.WithinGroup)
@@ -276,7 +264,7 @@ class LabelRule:
         elif isinstance(call, exp.Window) and is_call(call.this, _DIVIDING):
             self._refused(meaning, folded(call.this.name))
         elif meaning.part is Part.ANSWER or (
-            meaning.part is Part.LABEL and not self.look.labels(meaning.of).is_ordered
+            meaning.part is Part.LABEL and not self.sources.look.labels(meaning.of).is_ordered
         ):
             order = ordered.parent
             before = order.expressions[: ordered.index or 0] if isinstance(order, exp.Order) else []
@@ -287,13 +275,7 @@ class LabelRule:
     def _refused(self, meaning: LabelMeaning, how: str, answer: str = "") -> None:
         known = f"tv_{how.partition('_')[0]}"
         answer = answer or (known if known in ANSWERS else "tv_mean" if how in _AVERAGES else "")
-        self.misuses.append(words.used(meaning, how, self._also(meaning), answer))
-
-    def _also(self, meaning: LabelMeaning) -> str:
-        """The table that has values in place of labels, if there is one."""
-        table = meaning.of.table
-        estimated = f"{table.name}{ESTIMATED}"
-        return estimated if (table.schema, estimated) in self.tables else ""
+        self.misuses.append(words.used(meaning, how, answer))
 
 
 def _written(value: exp.Expr) -> str | None:
@@ -306,10 +288,6 @@ def _written(value: exp.Expr) -> str | None:
     if not isinstance(literal, exp.Literal) or (is_cast and not literal.is_string):
         return None
     return f"-{literal.name}" if isinstance(value, exp.Neg) else literal.name
-
-
-def _parameters(node: exp.Expr) -> Sequence[str]:
-    return [one.name for one in node.find_all(exp.Placeholder)]
 
 
 _KNOWN = "(VALUES ('a label', 0::BIGINT, 17::BIGINT)) AS known (label, least, most)"

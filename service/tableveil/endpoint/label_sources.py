@@ -14,11 +14,9 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 from sqlglot.schema import MappingSchema
 
 from tableveil.backend import folded
-from tableveil.endpoint.allowed import refused
 from tableveil.endpoint.cyclic_parts import cyclic
-from tableveil.endpoint.grammar import ANSWERS, COLUMNS, is_call
-from tableveil.endpoint.labels import LabelColumn, Part, ReleaseTable
-from tableveil.endpoint.looked import LookInFiles
+from tableveil.endpoint.grammar import ANSWERS, COLUMNS, is_call, refused
+from tableveil.endpoint.labels import LabelColumn, LookInFiles, Part, ReleaseTable
 
 _ALL_ARGUMENTS = frozenset({"coalesce", "ifnull", "nullif"})
 _FIRST_ARGUMENT = """
@@ -67,15 +65,14 @@ def results(node: exp.Expr) -> Sequence[exp.Expr]:
 class LabelSources:
     """A statement in which each column has its table, and what its columns mean.
 
-    `tables` are the columns of tables of releases, by the names that the statement has for these; `estimated` are
-    those with estimates.
+    `tables` are the columns of tables of releases, by the names that the statement has for these.
     """
 
     tree: exp.Expr
+    look: LookInFiles
     scopes: Mapping[int, Scope]
     tables: Mapping[str, Mapping[str, LabelMeaning | None]]
     of_release: Mapping[str, ReleaseTable]
-    estimated: Mapping[str, Mapping[str, LabelColumn]]
     known: dict[int, LabelMeaning | None] = field(default_factory=dict)
 
     @classmethod
@@ -87,11 +84,8 @@ class LabelSources:
             name: {folded(column): of and LabelMeaning(*of) for column, of in look.columns(table).items()}
             for name, (_, table) in named.items()
         }
-        estimated = {
-            name: {folded(column): of for column, of in look.estimates(table).items()} if is_cyclic else {}
-            for name, (_, table) in named.items()
-        }
-        if not any(of for table in tables.values() for of in table.values()) and not any(estimated.values()):
+        has_labels = any(of for table in tables.values() for of in table.values())
+        if not has_labels and not (is_cyclic and any(map(look.estimates, read.values()))):
             return None
         names = {number: name for name, (number, _) in named.items()}
         for identifier in list(tree.find_all(exp.Identifier)):
@@ -117,7 +111,7 @@ class LabelSources:
         except SqlglotError as error:
             reason = str(error).splitlines()[0][:200]
             raise refused(f"names that cannot be followed: {reason}", "names of columns and tables") from None
-        return cls(tree, scopes, tables, {name: table for name, (_, table) in named.items()}, estimated)
+        return cls(tree, look, scopes, tables, {name: table for name, (_, table) in named.items()})
 
     def released(self, table: object) -> ReleaseTable | None:
         """The table of a release that a node stands for."""
@@ -195,7 +189,8 @@ class LabelSources:
         for column in node.find_all(exp.Column):
             found = self.found(column) if id(column) not in seen else None
             if found is not None and isinstance(found[1], exp.Table):
-                yield from filter(None, [self.estimated.get(found[1].name, {}).get(column.name)])
+                released = self.released(found[1])
+                yield from filter(None, [self.look.estimates(released).get(column.name) if released else None])
             elif found is not None:
                 for item in found[1]:
                     yield from self.estimates(item, seen | {id(column)})

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tableveil.endpoint.grammar import quoted
 from tableveil.endpoint.label_sources import LabelMeaning
 from tableveil.endpoint.labels import LabelColumn, Part
-from tableveil.endpoint.written import quoted
 from tableveil.errors import InvalidError, shortened
 
 LONGEST_PASTED = 2_000
@@ -32,12 +32,13 @@ class Misuse:
         )
 
 
-def otherwise(column: LabelColumn, estimated: str) -> str:
+def otherwise(column: LabelColumn) -> str:
     """The table that has a value for each label, if there is one."""
+    estimated = column.table.estimated
     return f", or ask {estimated}, which has values in place of labels" if estimated else ""
 
 
-def used(meaning: LabelMeaning, how: str, also: str, answer: str = "") -> Misuse:
+def used(meaning: LabelMeaning, how: str, answer: str = "") -> Misuse:
     """A label, or what stands beside it, is used in a way that the rule does not have."""
     column = meaning.of
     rank = column.beside(Part.RANK)
@@ -60,10 +61,10 @@ def used(meaning: LabelMeaning, how: str, also: str, answer: str = "") -> Misuse
     if column.bounds and answer:
         call = f"{answer}({column.name}{', 0.9' if answer == 'tv_quantile' else ''})"
         instead = f"({call}).low and ({call}).high"
-    return Misuse(found, expected, f"Write {instead}{otherwise(column, also)}.")
+    return Misuse(found, expected, f"Write {instead}{otherwise(column)}.")
 
 
-def asked(column: LabelColumn, texts: Sequence[str], left_out: Sequence[str], rank: int | None, also: str) -> Misuse:
+def asked(column: LabelColumn, texts: Sequence[str], left_out: Sequence[str], rank: int | None) -> Misuse:
     """A comparison is true of some labels only that may stand for what is asked for."""
     what = shortened(", ".join(map(repr, texts[:3])))
     certain = f", {column.beside(Part.RANK)} = {rank} for the label alone" if rank is not None else ""
@@ -71,11 +72,11 @@ def asked(column: LabelColumn, texts: Sequence[str], left_out: Sequence[str], ra
     return Misuse(
         f"{what} in {shortened(column.name)}, where {len(left_out):,} other labels of the release may stand for it",
         "all labels that may stand for it",
-        f"Write {every} for all who may be meant{certain}{otherwise(column, also)}.",
+        f"Write {every} for all who may be meant{certain}{otherwise(column)}.",
     )
 
 
-def unlisted(column: LabelColumn, text: str, labels: Sequence[str], holding: bool, also: str) -> Misuse:
+def unlisted(column: LabelColumn, text: str, labels: Sequence[str], holding: bool) -> Misuse:
     """A text is asked for that is no label of a column whose labels stand for more than one value."""
     which = "the labels that it may be under" if holding else "those of these labels that it may be under"
     words = f"Write {_every(column, labels)} with {which}"
@@ -83,7 +84,7 @@ def unlisted(column: LabelColumn, text: str, labels: Sequence[str], holding: boo
         value = f"DATE '{text}'" if column.of_time and len(text) == len("2024-01-01") else text
         words += f", tv_count_between({column.name}, {value}, {value}) for how many may be"
     found = f"{shortened(repr(text))}, which is no label in {shortened(column.name)}"
-    return Misuse(found, "a label of the release", f"{words}{otherwise(column, also)}.")
+    return Misuse(found, "a label of the release", f"{words}{otherwise(column)}.")
 
 
 def unknown(column: LabelColumn) -> Misuse:
@@ -106,11 +107,11 @@ def cyclic_of_wide(written: str, column: LabelColumn, label: str) -> Misuse:
     )
 
 
-def overlapping(column: LabelColumn, also: str) -> str:
+def overlapping(column: LabelColumn) -> str:
     """The hint where labels are grouped, or joined, that stand for some value both."""
     return (
         f"Labels in {column.name} overlap: people of one group may belong to another one as well, such as those under "
-        f"* or a wider label. Each number is that of a label, not of a value{otherwise(column, also)}."
+        f"* or a wider label. Each number is that of a label, not of a value{otherwise(column)}."
     )
 
 

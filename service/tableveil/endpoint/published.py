@@ -5,13 +5,11 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-import re
-import threading
 import time
 import uuid
 import weakref
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -28,9 +26,9 @@ from tableveil.errors import TableveilError
 
 logger = logging.getLogger("tableveil.endpoint")
 
-_FILE = re.compile(r"releases-([1-9][0-9]{0,17})\.duckdb")
 _OWN_SCHEMAS = ("tableveil", *SPREAD_SCHEMAS)
 _SECONDS_TO_READ = 60.0
+_MOST_FILES = 10_000
 _MOST_LISTINGS = 64
 """Sets of tables that are remembered: one for all callers with the same grants."""
 
@@ -76,24 +74,18 @@ class ListedTables:
     tables: Sequence[PublishedTable]
     key: str
     directory: Path
-    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @cached_property
     def named(self) -> list[tuple[str, str, int]]:
         """The folded schema and name of each table, and the number of its release."""
         return [(*table.folded_name, table.release) for table in self.tables]
 
-    @property
+    @cached_property
     def information(self) -> str:
         """The file of the columns, for the views of `information_schema`; it lives as long as the listing.
 
         It is written into the directory when it is first asked for.
         """
-        with self._lock:
-            return self._information
-
-    @cached_property
-    def _information(self) -> str:
         file = self.directory / f"{uuid.uuid4().hex}.arrow"
         write_information(self.tables, file)
         weakref.finalize(self, file.unlink, missing_ok=True)
@@ -106,8 +98,7 @@ class Published:
     def __init__(self, directory: Path, processes: QueryProcesses) -> None:
         self.directory = directory.absolute()
         self._processes = processes
-        self._lock = threading.Lock()
-        self._known: dict[int, tuple[object, tuple[PublishedTable, ...]]] = {}
+        self._files: Remembered[tuple[PublishedTable, ...]] = Remembered(_MOST_FILES)
         self._listings: Remembered[ListedTables] = Remembered(_MOST_LISTINGS)
 
     def stamp(self) -> object:
@@ -119,46 +110,30 @@ class Published:
 
     def tables(self, releases: Collection[int]) -> ListedTables:
         """The tables of those releases whose files are there, by schema and name."""
-        read = {release: self._tables_of(release) for release in sorted(self._there().intersection(releases))}
-        stamps = repr([(release, stamp) for release, (stamp, _) in read.items()])
-        key = hashlib.sha256(stamps.encode()).hexdigest()
+        files = [(release, stamp) for release in sorted(releases) if (stamp := self._stamp(release)) is not None]
+        key = hashlib.sha256(repr(files).encode()).hexdigest()
         if (listing := self._listings.get(key)) is not None:
             return listing
-        tables: dict[tuple[str, str], PublishedTable] = {}
-        for _, of_release in read.values():
-            for table in of_release:
-                # A later release with a table of that name has replaced the earlier one.
-                tables[table.folded_name] = table
+        # A later release with a table of that name has replaced the earlier one.
+        tables = {table.folded_name: table for file in files for table in self._tables_of(*file)}
         listing = ListedTables([tables[name] for name in sorted(tables)], key, self._processes.directory)
         self._listings.keep(key, listing)
         return listing
 
-    def _there(self) -> set[int]:
-        try:
-            names = os.listdir(self.directory)
-        except OSError:
-            return set()
-        there = {int(match[1]) for name in names if (match := _FILE.fullmatch(name))}
-        with self._lock:
-            self._known = {
-                release: published_file for release, published_file in self._known.items() if release in there
-            }
-        return there
-
-    def _tables_of(self, release: int) -> tuple[object, tuple[PublishedTable, ...]]:
-        """A stamp, by which one file of a release differs from another one, and its tables."""
+    def _stamp(self, release: int) -> tuple[int, ...] | None:
+        """By which one file of a release differs from another one; None without a file."""
         try:
             status = os.stat(file_of(self.directory, release))
         except OSError:
-            return None, ()
-        stamp = (status.st_ino, status.st_mtime_ns, status.st_size)
-        with self._lock:
-            remembered = self._known.get(release)
-        if remembered is None or remembered[0] != stamp:
-            remembered = stamp, self._read(release)
-            with self._lock:
-                self._known[release] = remembered
-        return remembered
+            return None
+        return status.st_ino, status.st_mtime_ns, status.st_size
+
+    def _tables_of(self, release: int, stamp: tuple[int, ...]) -> tuple[PublishedTable, ...]:
+        tables = self._files.get((release, stamp))
+        if tables is None:
+            tables = self._read(release)
+            self._files.keep((release, stamp), tables)
+        return tables
 
     def _read(self, release: int) -> tuple[PublishedTable, ...]:
         query = RunningQuery()

@@ -32,14 +32,11 @@ import pyarrow as pa
 
 from tableveil.answers import MACROS, SPREAD_SCHEMAS
 from tableveil.backend import arrow_type, cleared, folded
-from tableveil.endpoint.allowed import require_same
-from tableveil.endpoint.grammar import WIDTH_BUCKET
+from tableveil.endpoint.grammar import WIDTH_BUCKET, quoted, require_same
 from tableveil.endpoint.information import CATALOG, create_views, described
-from tableveil.endpoint.labels import ReleaseTable
-from tableveil.endpoint.looked import LookInFiles, Values
+from tableveil.endpoint.labels import LookInFiles, ReleaseTable, Values
 from tableveil.endpoint.spread import MOST_ROWS, SpreadAnswer, estimated_tables, without_limit
 from tableveil.endpoint.statement import CheckedStatement, alias_of, check
-from tableveil.endpoint.written import quoted
 from tableveil.errors import BusyError, InternalError, InvalidError, NotFoundError, TableveilError
 
 _LENGTH = struct.Struct(">I")
@@ -186,12 +183,10 @@ def _answer(settings: list[str], requests: int, results: int) -> None:
     threading.Thread(target=_watch, args=[_resident() + int(request["bytes"] * UNCOUNTED)], daemon=True).start()
     try:
         answered = _described(connection, request) if "file" in request else _queried(connection, request, answers)
-        send(answers, answered)
-    except TableveilError as error:
-        send(answers, {"kind": type(error).__name__, "code": error.code, "message": error.message})
-    except duckdb.Error as error:
-        answer = _told(error, request)
-        send(answers, {"kind": type(answer).__name__, "code": answer.code, "message": answer.message})
+    except (TableveilError, duckdb.Error, pa.ArrowException, OSError) as failure:
+        error = failure if isinstance(failure, TableveilError) else _told(failure, request)
+        answered = {"kind": type(error).__name__, "code": error.code, "message": error.message}
+    send(answers, answered)
 
 
 def _described(connection: duckdb.DuckDBPyConnection, request: Message) -> Message:
@@ -259,16 +254,10 @@ def _queried(connection: duckdb.DuckDBPyConnection, request: Message, answers: B
     send(answers, {"rows": 0})
     rows = 0
     with pa.ipc.new_stream(answers, schema) as stream:
-        error: TableveilError | None = None
-        try:
-            for batch in reader:
-                rows += batch.num_rows
-                for part in parts(cleared(batch)):
-                    stream.write_batch(part)
-        except (duckdb.Error, pa.ArrowException, OSError) as failure:
-            error = _told(failure, request)
-    if error is not None:
-        raise error
+        for batch in reader:
+            rows += batch.num_rows
+            for part in parts(cleared(batch)):
+                stream.write_batch(part)
     return {"rows": rows}
 
 

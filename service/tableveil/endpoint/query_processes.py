@@ -143,7 +143,9 @@ class QueryProcesses:
                     if attempt:
                         raise
                     logger.warning("the process of which queries are copies ended; another one is started")
+                    self._socket.close()
                     self._original.kill()
+                    self._original.wait()
                     self._original, self._socket = self._start()
         finally:
             for sent in (requests, results, exit_code):

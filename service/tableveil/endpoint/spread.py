@@ -18,8 +18,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from tableveil.backend import folded
 from tableveil.endpoint.grammar import AGGREGATES, AnalystSql
-from tableveil.endpoint.labels import ReleaseTable
-from tableveil.endpoint.looked import ESTIMATED
+from tableveil.endpoint.labels import ESTIMATED, ReleaseTable
 from tableveil.endpoint.statement import CheckedStatement
 from tableveil.errors import InvalidError
 

@@ -13,14 +13,23 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from tableveil.backend import folded
-from tableveil.endpoint.allowed import FIELD, refused, require_allowed
-from tableveil.endpoint.grammar import ANSWERS, SERIES, AnalystSql, is_call
+from tableveil.endpoint.grammar import (
+    ANSWERS,
+    FIELD,
+    SERIES,
+    AnalystSql,
+    Edit,
+    edited,
+    end_of,
+    is_call,
+    quoted,
+    refused,
+    require_allowed,
+)
 from tableveil.endpoint.information import CATALOG, DEFAULT_SCHEMA, INFORMATION, INFORMATION_VIEWS, INFORMED, shown
 from tableveil.endpoint.label_rule import LabelRule, completed
 from tableveil.endpoint.label_sources import LabelSources
-from tableveil.endpoint.labels import ReleaseTable
-from tableveil.endpoint.looked import LookInFiles
-from tableveil.endpoint.written import Edit, edited, end_of, quoted
+from tableveil.endpoint.labels import ESTIMATED, LookInFiles, ReleaseTable
 from tableveil.errors import InvalidError, NotFoundError, nearest, shortened
 
 MOST_CHARACTERS = 100_000
@@ -151,7 +160,7 @@ def _with_bounds(
             resolver.edits.append(edit)
     if sources is None:
         return "", ()
-    rule = LabelRule(sources, look, resolver.tables)
+    rule = LabelRule(sources)
     unordered = rule.read()
     if rule.misuses and not lenient:
         raise rule.misuses[0].error()
@@ -287,7 +296,8 @@ class _Resolver:
             visible = [".".join(key) for key in self.tables]
             hint = nearest(".".join(wanted), visible) or "Ask your client for the tables that you may read."
             raise NotFoundError.of("TABLE_NOT_FOUND", FIELD, actual, "a table of a release that you may read", hint)
-        return ReleaseTable(number, *wanted)
+        estimated = f"{wanted[1]}{ESTIMATED}"
+        return ReleaseTable(number, *wanted, estimated if (wanted[0], estimated) in self.tables else "")
 
 
 def _too_deep() -> InvalidError:

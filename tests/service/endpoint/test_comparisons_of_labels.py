@@ -8,7 +8,7 @@ from random import Random
 import duckdb
 import pytest
 
-from tableveil.endpoint.looked import LookInFiles
+from tableveil.endpoint.labels import LookInFiles
 from tableveil.endpoint.statement import check
 from tableveil.errors import InvalidError
 from tests.once import once

@@ -9,10 +9,9 @@ import adbc_driver_flightsql.dbapi as flight_sql
 import duckdb
 import pytest
 
-from tableveil.endpoint.allowed import require_same
 from tableveil.endpoint.endpoint import Endpoint
-from tableveil.endpoint.labels import LabelColumn, ReleaseTable
-from tableveil.endpoint.looked import LookInFiles
+from tableveil.endpoint.grammar import require_same
+from tableveil.endpoint.labels import LabelColumn, LookInFiles, ReleaseTable
 from tableveil.endpoint.statement import CheckedStatement, check
 from tableveil.errors import InvalidError
 from tests.once import once

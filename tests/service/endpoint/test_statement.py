@@ -9,8 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tableveil.endpoint.allowed import require_same
-from tableveil.endpoint.grammar import FUNCTIONS
+from tableveil.endpoint.grammar import FUNCTIONS, require_same
 from tableveil.endpoint.labels import ReleaseTable
 from tableveil.endpoint.statement import CheckedStatement, check
 from tableveil.errors import InvalidError, NotFoundError
