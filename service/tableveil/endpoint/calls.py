@@ -16,19 +16,11 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 from pyarrow import flight
 
+from tableveil import errors
 from tableveil.audit import REFUSED, Recorder, Refused, without_port
 from tableveil.endpoint.readers import Reader, Readers
 from tableveil.endpoint.settings import UseLimits
-from tableveil.errors import (
-    BusyError,
-    CancelledError,
-    DeniedError,
-    InternalError,
-    InvalidError,
-    NotFoundError,
-    TableveilError,
-    UnauthenticatedError,
-)
+from tableveil.errors import BusyError, CancelledError, InvalidError, TableveilError
 from tableveil.fair_use import FairUse, Limits
 from tableveil.identity import Credentials
 from tableveil.metrics import Metrics
@@ -100,14 +92,14 @@ class UnsupportedError(InvalidError):
 
 
 _ERRORS: dict[type[TableveilError], tuple[type[Exception], str]] = {
-    UnauthenticatedError: (flight.FlightUnauthenticatedError, "UNAUTHENTICATED"),
-    DeniedError: (flight.FlightUnauthorizedError, "PERMISSION_DENIED"),
+    errors.UnauthenticatedError: (flight.FlightUnauthenticatedError, "UNAUTHENTICATED"),
+    errors.DeniedError: (flight.FlightUnauthorizedError, "PERMISSION_DENIED"),
     BusyError: (flight.FlightUnavailableError, "UNAVAILABLE"),
     CancelledError: (flight.FlightCancelledError, "CANCELLED"),
-    InternalError: (flight.FlightInternalError, "INTERNAL"),
+    errors.InternalError: (flight.FlightInternalError, "INTERNAL"),
     UnsupportedError: (pa.ArrowNotImplementedError, "UNIMPLEMENTED"),
     InvalidError: (pa.ArrowInvalid, "INVALID_ARGUMENT"),
-    NotFoundError: (pa.ArrowKeyError, "NOT_FOUND"),
+    errors.NotFoundError: (pa.ArrowKeyError, "NOT_FOUND"),
     TableveilError: (flight.FlightServerError, "UNKNOWN"),
 }
 """The error of pyarrow, and its status. Flight itself has none for what is invalid, unsupported or not there.
@@ -160,7 +152,9 @@ class Calls:
         call = EndpointCall(method, peer, Credentials(None, (), peer), Reader("", "", frozenset()))
         self._metrics.call_began()
         try:
-            call.credentials = _credentials(context, peer)
+            name = context.peer_identity().decode(errors="replace")
+            names = (_with_kind(name),) if name else ()
+            call.credentials = Credentials(context.get_middleware(HEADERS).bearer, names, peer)
             call.reader = self._readers.reader(call.credentials)
             self._use.count_call(call.reader.principal)
             self._count_connection(call.reader.principal, seen)
@@ -211,12 +205,7 @@ class Calls:
     def _entry(call: EndpointCall, event: AuditEvent, code: str, reason: str) -> AuditEntry:
         ended = event is not AuditEvent.BEGIN
         return AuditEntry(
-            now(),
-            event,
-            call.reader.principal,
-            call.reader.authenticated_by,
-            call.peer,
-            call.method,
+            *(now(), event, call.reader.principal, call.reader.authenticated_by, call.peer, call.method),
             tuple(f"releases/{number}" for number in call.releases),
             "ALLOWED" if code in ("", "OK", "CANCELLED") or call.begun else REFUSED,
             code,
@@ -225,12 +214,6 @@ class Calls:
             seconds=time.monotonic() - call.began if ended else None,
             count=call.rows if ended else None,
         )
-
-
-def _credentials(context: flight.ServerCallContext, peer: str) -> Credentials:
-    bearer = context.get_middleware(HEADERS).bearer
-    certified = context.peer_identity().decode(errors="replace")
-    return Credentials(bearer, (_with_kind(certified),) if certified else (), peer)
 
 
 def _with_kind(name: str) -> str:

@@ -181,7 +181,7 @@ _TYPES = (
 """In the order of their numbers, and then of their names."""
 
 
-def _xdbc_types(number: int | None) -> pa.Table:
+def _types(number: int | None) -> pa.Table:
     """The types of that number, or all of them."""
     return pa.Table.from_pylist([_row(one) for one in _TYPES if number in (None, one.number)], schema=_TYPES_TOLD)
 
@@ -189,21 +189,13 @@ def _xdbc_types(number: int | None) -> pa.Table:
 def _row(one: _Type) -> dict[str, object]:
     is_text = one.name == "VARCHAR"
     return {
-        "type_name": one.name,
-        "data_type": one.number,
-        "column_size": one.size,
-        "literal_prefix": one.quote,
-        "literal_suffix": one.quote,
-        "nullable": _NULLABLE,
-        "case_sensitive": is_text,
-        "searchable": _ANY_OPERATOR if is_text else _NO_PATTERN,
+        **{"type_name": one.name, "data_type": one.number, "column_size": one.size, "nullable": _NULLABLE},
+        **{"literal_prefix": one.quote, "literal_suffix": one.quote, "case_sensitive": is_text},
+        **{"searchable": _ANY_OPERATOR if is_text else _NO_PATTERN, "fixed_prec_scale": False},
         "unsigned_attribute": one.name.startswith("U") if one.radix else None,
-        "fixed_prec_scale": False,
-        "minimum_scale": 0 if one.scale is not None else None,
-        "maximum_scale": one.scale,
+        **{"minimum_scale": 0 if one.scale is not None else None, "maximum_scale": one.scale},
         "sql_data_type": _DATETIME if one.subcode is not None else one.number,
-        "datetime_subcode": one.subcode,
-        "num_prec_radix": one.radix,
+        **{"datetime_subcode": one.subcode, "num_prec_radix": one.radix},
     }
 
 
@@ -217,9 +209,7 @@ COMMANDS: dict[type[Message], Callable[..., pa.Table]] = {
     sql.CommandGetImportedKeys: lambda *_: _FOREIGN_KEYS.empty_table(),
     sql.CommandGetCrossReference: lambda *_: _FOREIGN_KEYS.empty_table(),
     sql.CommandGetSqlInfo: lambda command, _: _sql_info(command.info),
-    sql.CommandGetXdbcTypeInfo: lambda command, _: _xdbc_types(
-        command.data_type if command.HasField("data_type") else None
-    ),
+    sql.CommandGetXdbcTypeInfo: lambda command, _: _types(command.data_type if command.HasField("data_type") else None),
 }
 """The answer to each command, from the command and the tables that its caller may read."""
 

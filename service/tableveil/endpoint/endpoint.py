@@ -16,7 +16,7 @@ from tableveil.endpoint.health import HealthAddress
 from tableveil.endpoint.published import Published
 from tableveil.endpoint.query_processes import QueryProcesses
 from tableveil.endpoint.readers import Readers, RemoteService, Service
-from tableveil.endpoint.running import Standing
+from tableveil.endpoint.running import RunningQueries
 from tableveil.endpoint.settings import EndpointSettings
 from tableveil.errors import BusyError
 from tableveil.metrics import Metrics
@@ -25,6 +25,7 @@ from tableveil.serving.front import Front, Passages
 from tableveil.serving.log import configure_log
 from tableveil.serving.metrics import listen_for_metrics
 from tableveil.serving.signals import on_signals
+from tableveil.serving.tls import TlsFiles
 from tableveil.serving.version import installed_version
 from tableveil.tls import read_authorities, read_pair
 
@@ -47,45 +48,39 @@ class Endpoint:
             opened.callback(recorder.close)
             processes = QueryProcesses(settings.limits)
             opened.callback(processes.close)
-            published = Published(settings.published, processes)
+            published = self._published = Published(settings.published, processes)
             read_readers = service() if service else opened.enter_context(_remote(settings))
             readers = Readers(read_readers, published.stamp)
-            standing = Standing(readers)
-            opened.callback(standing.close)
+            queries = RunningQueries(readers, settings.use)
+            opened.callback(queries.close)
             metrics = Metrics(METHODS, installed_version())
             self._readers, self._closing = readers, False
             passages = self._passages = Passages()
             calls = Calls(readers, recorder, settings.use, metrics, passages)
-            self._flight = _flight(settings, calls, published, processes, standing)
+            transport = _transport(settings.listening.tls)
+            self._flight = FlightSql(calls, published, processes, queries, settings, transport)
             host = settings.listening.addresses[0].rpartition(":")[0]
             self._front = _listening(settings, self._flight, passages)
             self.metrics_address = None
             if settings.metrics_address:
                 limit = settings.use.queries
-                watch_endpoint(metrics, lambda: self._is_ready(settings), lambda: processes.running, limit)
-                self.metrics_address = listen_for_metrics(
-                    settings.metrics_address, metrics, lambda: self._is_ready(settings)
-                )
+                watch_endpoint(metrics, self._is_ready, lambda: processes.running, limit)
+                self.metrics_address = listen_for_metrics(settings.metrics_address, metrics, self._is_ready)
                 opened.callback(self.metrics_address.close)
             self.health_address = None
             if settings.health_address:
                 with listening_for_probes(settings.health_address, "health_address") as place:
-                    self.health_address = HealthAddress(*place, lambda: self._is_ready(settings))
+                    self.health_address = HealthAddress(*place, self._is_ready)
                 opened.callback(self.health_address.close)
-            self._processes = processes
+            self.processes = processes
             self._opened = opened.pop_all()
         self.address = f"{host}:{self._front.port}"
         scheme = "grpc+tls" if settings.listening.tls else "grpc"
         self.uri = f"{scheme}://{self.address}"
 
-    @property
-    def running(self) -> int:
-        """How many queries run."""
-        return self._processes.running
-
-    def _is_ready(self, settings: EndpointSettings) -> bool:
+    def _is_ready(self) -> bool:
         """Whether the endpoint takes calls, the directory is there, and the service answers."""
-        return not self._closing and settings.published.is_dir() and self._readers.answers()
+        return not self._closing and self._published.directory.is_dir() and self._readers.answers()
 
     def close(self) -> None:
         """Ends the queries that run, and then the rest."""
@@ -105,22 +100,18 @@ def _remote(settings: EndpointSettings) -> RemoteService:
     )
 
 
-def _flight(
-    settings: EndpointSettings, calls: Calls, published: Published, processes: QueryProcesses, standing: Standing
-) -> FlightSql:
-    tls = settings.listening.tls
-    transport: dict[str, Any] = {"middleware": {HEADERS: HeadersFactory()}}
+def _transport(tls: TlsFiles | None) -> dict[str, Any]:
+    options: dict[str, Any] = {"middleware": {HEADERS: HeadersFactory()}}
     if tls is None or tls.client_ca is None:
         # With it, Flight would not tell the name in a client's certificate.
-        transport["auth_handler"] = SignIn()
+        options["auth_handler"] = SignIn()
     else:
         authorities = read_authorities(tls.client_ca, "tls_client_ca")
-        transport |= {"verify_client": True, "root_certificates": authorities}
+        options |= {"verify_client": True, "root_certificates": authorities}
     if tls is not None:
         pair = read_pair(tls.certificate, tls.key, "tls")
-        transport["tls_certificates"] = [(pair.certificate, pair.key)]
-    transport["location"] = f"grpc{'+tls' * (tls is not None)}://127.0.0.1:0"
-    return FlightSql(calls, published, processes, standing, settings, transport)
+        options["tls_certificates"] = [(pair.certificate, pair.key)]
+    return {**options, "location": f"grpc{'+tls' * (tls is not None)}://127.0.0.1:0"}
 
 
 def _listening(settings: EndpointSettings, inner: FlightSql, passages: Passages) -> Front:

@@ -26,7 +26,7 @@ from tableveil.endpoint.published import Published
 from tableveil.endpoint.query_process import parts
 from tableveil.endpoint.query_processes import QueryProcess, QueryProcesses, encoded, schema_from
 from tableveil.endpoint.remembered import Remembered
-from tableveil.endpoint.running import ConnectionPlaces, RunningQuery, Standing
+from tableveil.endpoint.running import RunningQueries, RunningQuery
 from tableveil.endpoint.settings import EndpointSettings
 from tableveil.endpoint.statement import MOST_CHARACTERS
 from tableveil.errors import BusyError, InvalidError
@@ -57,20 +57,14 @@ _NO_OPTION, _NO_VALUE = 1, 2
 _SESSION_CLOSED = b"\x08\x01"
 """Flight's CloseSessionResult, whose status is CLOSED; Flight SQL's messages do not have it."""
 
+_REQUESTS = (*COMMANDS, sql.CommandStatementQuery, sql.TicketStatementQuery, sql.CommandPreparedStatementQuery)
+
 _MESSAGES: dict[str, type[Message]] = {
     cast(Any, message).DESCRIPTOR.full_name: message
-    for message in (
-        *COMMANDS,
-        *(sql.CommandStatementQuery, sql.TicketStatementQuery, sql.CommandPreparedStatementQuery),
-        *(sql.ActionCreatePreparedStatementRequest, sql.ActionClosePreparedStatementRequest),
-    )
+    for message in (*_REQUESTS, sql.ActionCreatePreparedStatementRequest, sql.ActionClosePreparedStatementRequest)
 }
 
-METHODS = (
-    *(message.__name__ for message in (*COMMANDS, sql.CommandStatementQuery, sql.TicketStatementQuery)),
-    *("CommandPreparedStatementQuery", "CreatePreparedStatement", "ClosePreparedStatement", "CloseSession"),
-    "SetSessionOptions",
-)
+METHODS = (*(message.__name__ for message in _REQUESTS), *(name for name, _ in _ACTIONS))
 """The names of what is asked for, as the audit and the metrics have them."""
 
 
@@ -107,15 +101,14 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
         calls: Calls,
         published: Published,
         processes: QueryProcesses,
-        standing: Standing,
+        queries: RunningQueries,
         settings: EndpointSettings,
         transport: Mapping[str, Any],
     ) -> None:
         self._calls = calls
         self._published = published
         self._processes = processes
-        self._places = ConnectionPlaces(settings.use)
-        self._standing = standing
+        self._queries = queries
         self._limits = settings.limits
         self._lenient = settings.lenient
         self._schemas: Remembered[dict[str, Any]] = Remembered(_MOST_REMEMBERED)
@@ -247,19 +240,14 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
         """A process that was asked about the statement, and holds a place while the block runs."""
         query = RunningQuery(call.credentials, context.is_cancelled)
         query.limit(time.monotonic() + self._limits.seconds)
-        with self._standing.watched(query), self._places.taken(call.reader.principal, query):
+        with self._queries.taken(call.reader.principal, query):
             query.limit(time.monotonic() + self._limits.seconds)
             tables = self._published.tables(call.reader.releases)
             request = {
-                "statement": statement.query,
-                "parameters": statement.parameters,
-                "tables": tables.named,
-                "directory": str(self._published.directory),
-                "withdrawn": call.reader.withdrawn,
-                "lenient": self._lenient,
+                **{"statement": statement.query, "parameters": statement.parameters, "spread": statement.spread},
+                **{"tables": tables.named, "directory": str(self._published.directory), "lenient": self._lenient},
+                **{"withdrawn": call.reader.withdrawn, "rows": rows},
                 "information": tables.information if reads_views(statement.query) else None,
-                "spread": statement.spread,
-                "rows": rows,
             }
             process = self._processes.open(request, query)
             try:

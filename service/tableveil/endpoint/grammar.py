@@ -176,10 +176,9 @@ _WORD = re.compile(r"[A-Za-z_]+")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 _NUMBER = re.compile(r"[0-9]*\.?[0-9]*(?:[eE][+-]?[0-9]+)?")
 _PARTS_OF_TABLES = frozenset({"this", "db", "catalog", "alias", "joins", "sample", "laterals", "pivots"})
-_DAYS = {"DAY": 1, "WEEK": 7, "MONTH": 28, "QUARTER": 90, "YEAR": 365}
 _SECONDS = {
     **{"MICROSECOND": 1e-6, "MILLISECOND": 1e-3, "SECOND": 1.0, "MINUTE": 60.0, "HOUR": 3_600.0},
-    **{unit: 86_400.0 * days for unit, days in _DAYS.items()},
+    **{"DAY": 86_400.0, "WEEK": 604_800.0, "MONTH": 28 * 86_400.0, "QUARTER": 90 * 86_400.0, "YEAR": 365 * 86_400.0},
 }
 """At least so many seconds has each unit."""
 

@@ -6,7 +6,7 @@ beside labels have their rule, too: a bound is no value, a rank only sorts, an a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
 from typing import cast
@@ -16,11 +16,11 @@ from sqlglot import exp
 from tableveil.answers import MACROS
 from tableveil.backend import folded
 from tableveil.endpoint import label_words as words
-from tableveil.endpoint.cyclic_parts import too_wide
 from tableveil.endpoint.grammar import AGGREGATES, ANSWERS, COLUMNS, Edit, end_of, is_call, quoted, refused
-from tableveil.endpoint.label_sources import LabelMeaning, LabelSources, items, results
-from tableveil.endpoint.label_words import Misuse
+from tableveil.endpoint.label_sources import LabelMeaning, LabelSources, items, results, too_wide
+from tableveil.endpoint.label_words import misread
 from tableveil.endpoint.labels import ANY, Part, UnknownTextError
+from tableveil.errors import InvalidError
 
 _COMPARISONS: dict[type[exp.Expr], str] = {exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<="}
 _SWAPPED = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
@@ -45,7 +45,7 @@ class LabelRule:
     """Finds misuses of labels in a statement, and hints where its labels overlap."""
 
     sources: LabelSources
-    misuses: list[Misuse] = field(default_factory=list)
+    misuses: list[InvalidError] = field(default_factory=list)
     hints: list[str] = field(default_factory=list)
 
     def read(self) -> tuple[str, ...]:
@@ -74,7 +74,7 @@ class LabelRule:
                 if (of := self.sources.meaning(item)) is not None:
                     self._sorted(node, of)
         elif isinstance(node, exp.Join) and str(node.args.get("method")).upper() == "NATURAL":
-            self.misuses.append(Misuse("NATURAL JOIN of labels", "names of columns", "Write JOIN … USING (columns)."))
+            self.misuses.append(misread("NATURAL JOIN of labels", "names of columns", "Write JOIN … USING (columns)."))
         is_value = isinstance(node, exp.Subquery) and not isinstance(node.parent, (exp.From, exp.Join, exp.Lateral))
         if not (isinstance(node, exp.Column) or is_value or is_call(node, {COLUMNS} | ANSWERS)):
             return
@@ -82,7 +82,7 @@ class LabelRule:
         is_row = node.name in places and isinstance(node, exp.Column) and node.table not in places
         if is_row and self.sources.found(cast(exp.Column, node)) is None:
             what = f"{node.name}, a row with labels as one value"
-            self.misuses.append(Misuse(what, "columns by their names", "Select its columns."))
+            self.misuses.append(misread(what, "columns by their names", "Select its columns."))
         elif (meaning := self.sources.meaning(node)) is not None:
             self._used(node, meaning)
 
@@ -129,7 +129,7 @@ class LabelRule:
             if any(of.of.table != meaning.of.table for of in others):
                 found = f"the rank of labels in {meaning.of.name}, compared with that of another table"
                 self.misuses.append(
-                    Misuse(found, "labels, since each table has ranks of its own", "Compare the labels.")
+                    misread(found, "labels, since each table has ranks of its own", "Compare the labels.")
                 )
         elif is_label and isinstance(parent, _EQUALITIES):
             self._compared(parent, child, meaning)
@@ -137,8 +137,6 @@ class LabelRule:
             self._alike(parent, child, meaning)
         elif not (meaning.is_bound and self._is_limited(parent, child, meaning)):
             self._refused(meaning, "a comparison" if isinstance(parent, _LIMITS) else name)
-
-    # --- comparisons ------------------------------------------------------------------------------------------------
 
     def _compared(self, node: exp.Expr, child: exp.Expr, meaning: LabelMeaning) -> None:
         """Judges an equality of labels: with which labels, or texts, and with how many of them at once."""
@@ -235,8 +233,6 @@ class LabelRule:
             self._refused(meaning, how)
         return True
 
-    # --- groups, orders, and all else --------------------------------------------------------------------------------
-
     def _grouped(self, group: exp.Group) -> None:
         shown = group.parent.selects if isinstance(group.parent, exp.Select) else []
         by_place = {str(place): item for place, item in enumerate(shown, 1)}
@@ -295,7 +291,14 @@ _KNOWN = "(VALUES ('a label', 0::BIGINT, 17::BIGINT)) AS known (label, least, mo
 _FUNCTIONS = {macro.name: macro for macro in MACROS}
 
 
-def completed(node: exp.Anonymous, sources: LabelSources | None) -> Edit | None:
+def completions(tree: exp.Expr, sources: LabelSources | None) -> Iterator[Edit]:
+    """The bounds that calls of functions of labels take after their label."""
+    for call in tree.find_all(exp.Anonymous):
+        if is_call(call, ANSWERS) and (edit := _completed(call, sources)):
+            yield edit
+
+
+def _completed(node: exp.Anonymous, sources: LabelSources | None) -> Edit | None:
     """Writes the bounds after the label, unless they are there already, as in a file."""
     macro = _FUNCTIONS[folded(node.name)]
     given = len(node.expressions)

@@ -1,10 +1,16 @@
-"""The columns of a statement by sqlglot's scopes: which of them are labels of a release, or stand beside labels."""
+"""The columns of a statement by sqlglot's scopes: which of them are labels of a release, or stand beside labels.
+
+It also finds cyclic parts of estimated values: weekdays, months of the year, hours, remainders. No assumption about
+what lies under a label tells them where the label holds several of them.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -14,9 +20,8 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 from sqlglot.schema import MappingSchema
 
 from tableveil.backend import folded
-from tableveil.endpoint.cyclic_parts import cyclic
 from tableveil.endpoint.grammar import ANSWERS, COLUMNS, is_call, refused
-from tableveil.endpoint.labels import LabelColumn, LookInFiles, Part, ReleaseTable
+from tableveil.endpoint.labels import Label, LabelColumn, LookInFiles, Part, ReleaseTable
 
 _ALL_ARGUMENTS = frozenset({"coalesce", "ifnull", "nullif"})
 _FIRST_ARGUMENT = """
@@ -79,15 +84,15 @@ class LabelSources:
     def of(cls, tree: exp.Expr, read: Mapping[int, ReleaseTable], look: LookInFiles) -> LabelSources | None:
         """Qualifies a statement; None if none of its tables has labels, and it takes no cyclic part of estimates."""
         is_cyclic = any(cyclic(node) is not None for node in tree.walk())
-        named = {f"released_{place}": (number, table) for place, (number, table) in enumerate(read.items())}
+        names = {number: f"released_{place}" for place, number in enumerate(read)}
+        of_release = {names[number]: table for number, table in read.items()}
         tables = {
             name: {folded(column): of and LabelMeaning(*of) for column, of in look.columns(table).items()}
-            for name, (_, table) in named.items()
+            for name, table in of_release.items()
         }
         has_labels = any(of for table in tables.values() for of in table.values())
         if not has_labels and not (is_cyclic and any(map(look.estimates, read.values()))):
             return None
-        names = {number: name for name, (number, _) in named.items()}
         for identifier in list(tree.find_all(exp.Identifier)):
             identifier.set("this", folded(identifier.name))
         for node in [node for node in tree.find_all(exp.Table) if id(node) in names]:
@@ -111,7 +116,7 @@ class LabelSources:
         except SqlglotError as error:
             reason = str(error).splitlines()[0][:200]
             raise refused(f"names that cannot be followed: {reason}", "names of columns and tables") from None
-        return cls(tree, look, scopes, tables, {name: table for name, (_, table) in named.items()})
+        return cls(tree, look, scopes, tables, of_release)
 
     def released(self, table: object) -> ReleaseTable | None:
         """The table of a release that a node stands for."""
@@ -306,3 +311,77 @@ def _unpivoted(pivot: exp.Pivot) -> exp.Select:
 
 def _all_but(parts: Iterable[exp.Expr]) -> exp.Star:
     return exp.Star(except_=[column.this.copy() for part in parts for column in part.find_all(exp.Column)])
+
+
+_Cycle = Callable[[Any], object]
+
+_CYCLES: dict[str, _Cycle] = {
+    **dict.fromkeys(("month", "months", "mon", "mons", "monthname"), lambda time: (time.year, time.month)),
+    **dict.fromkeys(("quarter", "quarters"), lambda time: (time.year, (time.month - 1) // 3)),
+    **dict.fromkeys(("week", "weeks", "w", "weekofyear"), lambda time: time.isocalendar()[:2]),
+    **dict.fromkeys(("hour", "hours", "h", "hr", "hrs"), lambda time: (time.date(), time.hour)),
+}
+"""Parts of a time, each with what two times have in common if that is enough to tell the part."""
+
+_CALLS = "day dayofmonth dayofweek dayofyear dayname isodow weekday minute second millisecond microsecond"
+"""Functions of other parts, which only the time itself tells."""
+
+_LONG = "year years y yr yrs isoyear yearweek decade decades century centuries millennium era epoch julian"
+"""Parts that never come back."""
+
+_TRUNCATED = "Y Ym Ymd YmdH YmdHM YmdHMS"
+_SAME = str.maketrans("ybBI", "YmmH")
+
+
+def _itself(value: Any) -> object:
+    return value
+
+
+def cyclic(node: exp.Expr) -> tuple[exp.Expr, _Cycle] | None:
+    """The value of which a node takes a cyclic part, and what decides upon the part; None if it takes none."""
+    if isinstance(node, exp.Mod):
+        return node.this, _itself
+    if isinstance(node, exp.Extract):
+        return _named(node.name, node.expression)
+    if isinstance(node, (exp.Cast, exp.TryCast)):
+        return (node.this, _itself) if node.to.this is exp.DType.TIME else None
+    if not isinstance(node, exp.Anonymous) or not node.expressions:
+        return None
+    name, first, *others = folded(node.name), *node.expressions
+    if name in ("date_part", "datepart") and others:
+        return _named(first.name if isinstance(first, exp.Literal) else "", others[0])
+    if name == "strftime" and others:
+        return _formatted(others[0], first)
+    return (first, _CYCLES.get(name, _itself)) if name in _CYCLES or name in ("mod", *_CALLS.split()) else None
+
+
+def too_wide(
+    node: exp.Expr, estimates: Callable[[exp.Expr], Iterator[LabelColumn]], look: LookInFiles
+) -> tuple[LabelColumn, str] | None:
+    """The column of labels that hold several values of a cyclic part that a node takes, and one of them."""
+    found = cyclic(node)
+    for column in estimates(found[0]) if found is not None else ():
+        cycle = found[1] if found is not None and column.of_time else _itself
+        for label in look.labels(column).by_text.values():
+            if cycle(label.low[0]) != cycle(_last(label)):
+                return column, label.text
+    return None
+
+
+def _named(part: str, value: exp.Expr) -> tuple[exp.Expr, _Cycle] | None:
+    return None if folded(part) in _LONG.split() else (value, _CYCLES.get(folded(part), _itself))
+
+
+def _formatted(written: exp.Expr, value: exp.Expr) -> tuple[exp.Expr, _Cycle] | None:
+    """A format is a truncation if it has a part with all longer ones."""
+    text = written.name if isinstance(written, exp.Literal) else "%?"
+    parts = {text[i + 1 : i + 2].translate(_SAME) for i, sign in enumerate(text) if sign == "%"}
+    if any(parts == set(truncated) for truncated in _TRUNCATED.split()):
+        return None
+    return value, _CYCLES["month"] if parts == {"m"} else _itself
+
+
+def _last(label: Label) -> Any:
+    """The greatest value under a label."""
+    value, excluded = label.high
+    return value - timedelta(microseconds=1) if excluded and hasattr(value, "year") else value

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from tableveil.endpoint.grammar import quoted
+from tableveil.endpoint.grammar import FIELD, quoted
 from tableveil.endpoint.label_sources import LabelMeaning
 from tableveil.endpoint.labels import LabelColumn, Part
 from tableveil.errors import InvalidError, shortened
@@ -16,20 +15,9 @@ LONGEST_PASTED = 2_000
 _WHAT = {Part.LABEL: "labels", Part.RANK: "ranks of the labels", Part.ANSWER: "an answer on the labels"}
 
 
-@dataclass(frozen=True, slots=True)
-class Misuse:
-    """A use, what is expected in its place, and what to write."""
-
-    found: str
-    expected: str
-    hint: str
-    too_wide: bool = False
-
-    def error(self) -> InvalidError:
-        """The error for a statement with it."""
-        return InvalidError.of(
-            "LABELS_TOO_WIDE" if self.too_wide else "LABELS_MISREAD", "statement", self.found, self.expected, self.hint
-        )
+def misread(found: str, expected: str, hint: str) -> InvalidError:
+    """The error for a use of labels, with what is expected in its place, and what to write."""
+    return InvalidError.of("LABELS_MISREAD", FIELD, found, expected, hint)
 
 
 def otherwise(column: LabelColumn) -> str:
@@ -38,20 +26,20 @@ def otherwise(column: LabelColumn) -> str:
     return f", or ask {estimated}, which has values in place of labels" if estimated else ""
 
 
-def used(meaning: LabelMeaning, how: str, answer: str = "") -> Misuse:
+def used(meaning: LabelMeaning, how: str, answer: str = "") -> InvalidError:
     """A label, or what stands beside it, is used in a way that the rule does not have."""
     column = meaning.of
     rank = column.beside(Part.RANK)
     found = f"{_WHAT.get(meaning.part, 'bounds of the labels')} in {shortened(column.name)} in {how}"
     expected = "labels that are compared, grouped and counted"
     if meaning.part is Part.ANSWER:
-        return Misuse(found, "a part of the answer", "Write .low, .high, .certain or .possible after it, in brackets.")
+        return misread(found, "a part of the answer", "Write .low, .high, .certain or .possible after it, in brackets.")
     if how == "ORDER BY":
         hint = f"With GROUP BY, write ORDER BY min({rank}). Else select {rank} as well, and write ORDER BY {rank}."
-        return Misuse(found, "an order by their rank", hint)
+        return misread(found, "an order by their rank", hint)
     if how == "count(DISTINCT …)":
         hint = f"Write count(DISTINCT {rank}) for the number of labels: nobody knows that of the values."
-        return Misuse(found, expected, hint)
+        return misread(found, expected, hint)
     instead = f"GROUP BY {column.name}, {column.name} IN (…), or compare {rank}"
     if column.bounds:
         low, high = column.beside(Part.LOW), column.beside(Part.HIGH)
@@ -61,22 +49,22 @@ def used(meaning: LabelMeaning, how: str, answer: str = "") -> Misuse:
     if column.bounds and answer:
         call = f"{answer}({column.name}{', 0.9' if answer == 'tv_quantile' else ''})"
         instead = f"({call}).low and ({call}).high"
-    return Misuse(found, expected, f"Write {instead}{otherwise(column)}.")
+    return misread(found, expected, f"Write {instead}{otherwise(column)}.")
 
 
-def asked(column: LabelColumn, texts: Sequence[str], left_out: Sequence[str], rank: int | None) -> Misuse:
+def asked(column: LabelColumn, texts: Sequence[str], left_out: Sequence[str], rank: int | None) -> InvalidError:
     """A comparison is true of some labels only that may stand for what is asked for."""
     what = shortened(", ".join(map(repr, texts[:3])))
     certain = f", {column.beside(Part.RANK)} = {rank} for the label alone" if rank is not None else ""
     every = _every(column, [*texts, *left_out])
-    return Misuse(
+    return misread(
         f"{what} in {shortened(column.name)}, where {len(left_out):,} other labels of the release may stand for it",
         "all labels that may stand for it",
         f"Write {every} for all who may be meant{certain}{otherwise(column)}.",
     )
 
 
-def unlisted(column: LabelColumn, text: str, labels: Sequence[str], holding: bool) -> Misuse:
+def unlisted(column: LabelColumn, text: str, labels: Sequence[str], holding: bool) -> InvalidError:
     """A text is asked for that is no label of a column whose labels stand for more than one value."""
     which = "the labels that it may be under" if holding else "those of these labels that it may be under"
     words = f"Write {_every(column, labels)} with {which}"
@@ -84,26 +72,27 @@ def unlisted(column: LabelColumn, text: str, labels: Sequence[str], holding: boo
         value = f"DATE '{text}'" if column.of_time and len(text) == len("2024-01-01") else text
         words += f", tv_count_between({column.name}, {value}, {value}) for how many may be"
     found = f"{shortened(repr(text))}, which is no label in {shortened(column.name)}"
-    return Misuse(found, "a label of the release", f"{words}{otherwise(column)}.")
+    return misread(found, "a label of the release", f"{words}{otherwise(column)}.")
 
 
-def unknown(column: LabelColumn) -> Misuse:
+def unknown(column: LabelColumn) -> InvalidError:
     """A label is compared with a text that only the query computes."""
-    return Misuse(
+    return misread(
         f"the labels in {shortened(column.name)}, compared with a text that the query computes of others",
         "labels that are written down, parameters, or a column of labels",
         f"Write {column.name} IN (…) with labels of the release.",
     )
 
 
-def cyclic_of_wide(written: str, column: LabelColumn, label: str) -> Misuse:
+def cyclic_of_wide(written: str, column: LabelColumn, label: str) -> InvalidError:
     """A part of estimates that comes back again and again is asked for, and labels hold several of it."""
     truncated = f"date_trunc('quarter', {column.name})" if column.of_time else f"{column.name} // 10 * 10"
-    return Misuse(
+    return InvalidError.of(
+        "LABELS_TOO_WIDE",
+        FIELD,
         f"{shortened(written)}, where the label {shortened(label)} holds several values of it",
         "a part of estimated values that their labels tell: no assumption can",
         f"Write {truncated}, or another truncation or band, whose spread tells how far off it may be.",
-        too_wide=True,
     )
 
 

@@ -52,10 +52,8 @@ class PublishedTable:
     def described(self) -> bytes:
         """The columns, each with what Flight SQL tells of columns, in Arrow's format."""
         place = {
-            "ARROW:FLIGHT:SQL:CATALOG_NAME": CATALOG,
-            "ARROW:FLIGHT:SQL:DB_SCHEMA_NAME": self.schema,
-            "ARROW:FLIGHT:SQL:TABLE_NAME": self.name,
-            "ARROW:FLIGHT:SQL:IS_READ_ONLY": "1",
+            **{"ARROW:FLIGHT:SQL:CATALOG_NAME": CATALOG, "ARROW:FLIGHT:SQL:DB_SCHEMA_NAME": self.schema},
+            **{"ARROW:FLIGHT:SQL:TABLE_NAME": self.name, "ARROW:FLIGHT:SQL:IS_READ_ONLY": "1"},
             "ARROW:FLIGHT:SQL:IS_SEARCHABLE": "1",
         }
         columns = [column.with_metadata({**(column.metadata or {}), **place}) for column in self.columns]
@@ -116,7 +114,7 @@ class Published:
             return listing
         # A later release with a table of that name has replaced the earlier one.
         tables = {table.folded_name: table for file in files for table in self._tables_of(*file)}
-        listing = ListedTables([tables[name] for name in sorted(tables)], key, self._processes.directory)
+        listing = ListedTables([tables[name] for name in sorted(tables)], key, self._processes.spilled.path)
         self._listings.keep(key, listing)
         return listing
 

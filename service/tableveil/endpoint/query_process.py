@@ -160,18 +160,9 @@ def _run(settings: list[str], requests: int, results: int) -> None:
 
 
 def _answer(settings: list[str], requests: int, results: int) -> None:
-    memory, threads, spill_directory, spill_limit = settings
-    connection = duckdb.connect(
-        config={
-            "memory_limit": memory,
-            "threads": threads,
-            "temp_directory": spill_directory,
-            "max_temp_directory_size": spill_limit,
-            "python_enable_replacements": "false",
-            "autoload_known_extensions": "false",
-            "autoinstall_known_extensions": "false",
-        }
-    )
+    limits = dict(zip(("memory_limit", "threads", "temp_directory", "max_temp_directory_size"), settings, strict=True))
+    no_files = ("python_enable_replacements", "autoload_known_extensions", "autoinstall_known_extensions")
+    connection = duckdb.connect(config={**limits, **dict.fromkeys(no_files, "false")})
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
     # They stay open: closing a pipe waits for the thread that reads it.
     pipe, answers = os.fdopen(requests, "rb"), os.fdopen(results, "wb", buffering=0)
@@ -222,7 +213,10 @@ def _queried(connection: duckdb.DuckDBPyConnection, request: Message, answers: B
         _create_view(connection, table, f"{in_files.attach(table.release)}.{quoted(table.schema)}")
     if checked.informed:
         create_views(connection, request["information"])
-    _create_functions(connection, checked.text)
+    # All functions take as long as a small query.
+    for macro in (*MACROS, WIDTH_BUCKET):
+        if macro.name in checked.text.lower():
+            connection.execute(macro.created())
     _lock(connection)
     require_same(connection, checked)
     values = in_files.bound
@@ -344,14 +338,6 @@ def _create_view(connection: duckdb.DuckDBPyConnection, table: ReleaseTable, pla
     schema, name = f"{CATALOG}.{quoted(table.schema)}", quoted(table.name)
     connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
     connection.execute(f"CREATE OR REPLACE VIEW {schema}.{name} AS FROM {place}.{name}")
-
-
-def _create_functions(connection: duckdb.DuckDBPyConnection, text: str) -> None:
-    """Makes the functions whose names are in the text: all of them take as long as a small query."""
-    lowered = text.lower()
-    for macro in (*MACROS, WIDTH_BUCKET):
-        if macro.name in lowered:
-            connection.execute(macro.created())
 
 
 def _lock(connection: duckdb.DuckDBPyConnection) -> None:

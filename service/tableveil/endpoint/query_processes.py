@@ -42,7 +42,7 @@ class QueryProcesses:
     def __init__(self, limits: QueryLimits) -> None:
         """Starts the process of which they are copies, and a thread that ends those which take too long."""
         self._limits = limits
-        self._spilled = SpillDirectory()
+        self.spilled = SpillDirectory()
         self._lock = threading.Lock()
         self._made = 0
         self._spares: deque[QueryProcess] = deque()
@@ -52,11 +52,6 @@ class QueryProcesses:
         self._watching = threading.Thread(target=self._watch, name="tableveil-queries", daemon=True)
         self._watching.start()
         self._fill()
-
-    @property
-    def directory(self) -> Path:
-        """A private directory that is removed in the end."""
-        return self._spilled.path
 
     def open(self, request: Message, query: RunningQuery) -> QueryProcess:
         """A process that works on the request until it is closed, or the query says to stop."""
@@ -71,9 +66,8 @@ class QueryProcesses:
         except BrokenPipeError:
             # The kernel may have ended it for lack of memory.
             self.release(process)
-            raise BusyError.of(
-                "QUERY_ENDED", "statement", "a process that ended", "one that runs", "Try again."
-            ) from None
+            actual = "a process that ended"
+            raise BusyError.of("QUERY_ENDED", "statement", actual, "one that runs", "Try again.") from None
         return process
 
     def release(self, process: QueryProcess) -> None:
@@ -101,7 +95,7 @@ class QueryProcesses:
             process.close()
         self._socket.close()
         self._original.wait()
-        self._spilled.close()
+        self.spilled.close()
 
     def _start(self) -> tuple[subprocess.Popen[bytes], socket.socket]:
         ours, child_end = socket.socketpair()
@@ -110,7 +104,7 @@ class QueryProcesses:
         command = [sys.executable, "-P", "-m", "tableveil.endpoint.query_process"]
         with child_end:
             process = subprocess.Popen(
-                [*command, str(child_end.fileno()), str(self._spilled.path)],
+                [*command, str(child_end.fileno()), str(self.spilled.path)],
                 pass_fds=[child_end.fileno()],
                 env=environment,
                 stdin=subprocess.DEVNULL,
@@ -126,7 +120,7 @@ class QueryProcesses:
 
     def _make(self) -> QueryProcess:
         self._made += 1
-        spill = self._spilled.path / str(self._made)
+        spill = self.spilled.path / str(self._made)
         settings = (f"{self._limits.memory}B", str(self._limits.threads), str(spill), f"{self._limits.spill}B")
         requests, asked = os.pipe()
         answered, results = os.pipe()

@@ -125,9 +125,8 @@ class Readers:
             if not reader.principal:
                 time.sleep(_DELAY_SECONDS)
         if not reader.principal:
-            raise UnauthenticatedError.of(
-                "UNAUTHENTICATED", "authorization", "no token that the service accepts", "a valid token"
-            )
+            actual = "no token that the service accepts"
+            raise UnauthenticatedError.of("UNAUTHENTICATED", "authorization", actual, "a valid token")
         return reader
 
     def _looked_up(self, credentials: Credentials) -> Reader:

@@ -11,7 +11,7 @@ Value = TypeVar("Value")
 
 
 class Remembered(Generic[Value]):
-    """The values of so many keys, those that were asked for last. Used from any thread."""
+    """The values of so many keys, those that were asked for last. Keys may be large. Used from any thread."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -20,7 +20,7 @@ class Remembered(Generic[Value]):
 
     def get(self, key: object) -> Value | None:
         """The value under that key, which is known by its `repr`."""
-        digest = _digest(key)
+        digest = hashlib.sha256(repr(key).encode()).digest()
         with self._lock:
             if digest in self._known:
                 self._known.move_to_end(digest)
@@ -29,11 +29,6 @@ class Remembered(Generic[Value]):
     def keep(self, key: object, value: Value) -> None:
         """Remembers a value, in place of the one that was not asked for the longest."""
         with self._lock:
-            self._known[_digest(key)] = value
+            self._known[hashlib.sha256(repr(key).encode()).digest()] = value
             if len(self._known) > self._most:
                 self._known.popitem(last=False)
-
-
-def _digest(key: object) -> bytes:
-    """Keys may be large, and have credentials."""
-    return hashlib.sha256(repr(key).encode()).digest()

@@ -13,6 +13,7 @@ from tableveil.serving.settings import LogFormat
 from tableveil.serving.tls import TlsFiles
 
 _MIB = 2**20
+_File = Path | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,22 +47,16 @@ class EndpointSettings:
 
     published: Annotated[Path, Setting("The directory of published releases.", is_directory=True)]
     service: Annotated[str, Setting("Where the service listens.", metavar="ADDRESS")] = DEFAULT_ADDRESS
-    token_file: Annotated[Path | None, Setting("The endpoint's own token, which needs the role endpoint.")] = None
-    ca_certificate: Annotated[Path | None, Setting("Ask the service by TLS: the authorities of its certificate.")] = (
-        None
-    )
-    client_certificate: Annotated[Path | None, Setting("The endpoint's certificate, for a service that needs one.")] = (
-        None
-    )
-    client_key: Annotated[Path | None, Setting("Its key.")] = None
+    token_file: Annotated[_File, Setting("The endpoint's own token, which needs the role endpoint.")] = None
+    ca_certificate: Annotated[_File, Setting("Ask the service by TLS: the authorities of its certificate.")] = None
+    client_certificate: Annotated[_File, Setting("The endpoint's certificate, for a service that needs one.")] = None
+    client_key: Annotated[_File, Setting("Its key.")] = None
     address: Annotated[str, Setting("Where to listen.")] = "127.0.0.1:50652"
     allow_remote: Annotated[bool, Setting("Allow an address that other machines reach; it needs TLS.")] = False
     plaintext: Annotated[bool, Setting("Allow it without TLS, which a proxy in front of the endpoint ends.")] = False
-    tls_certificate: Annotated[Path | None, Setting("The endpoint's certificate in PEM; then it speaks TLS.")] = None
-    tls_key: Annotated[Path | None, Setting("The key of the certificate, which others must not be able to read.")] = (
-        None
-    )
-    tls_client_ca: Annotated[Path | None, Setting("Authorities whose certificate every client needs.")] = None
+    tls_certificate: Annotated[_File, Setting("The endpoint's certificate in PEM; then it speaks TLS.")] = None
+    tls_key: Annotated[_File, Setting("The key of the certificate, which others must not be able to read.")] = None
+    tls_client_ca: Annotated[_File, Setting("Authorities whose certificate every client needs.")] = None
     audit_file: Annotated[Path, Setting("Where each call is recorded.")]
     use: UseLimits = UseLimits()
     limits: QueryLimits = QueryLimits()
@@ -92,10 +87,8 @@ class EndpointSettings:
     def check(self) -> None:
         """Raises `InvalidError` for what can be known before the endpoint listens."""
         if not self.published.is_dir():
-            actual = shortened(str(self.published))
-            raise InvalidError.of(
-                "DIRECTORY_INVALID", "published", actual, "an existing directory of published releases"
-            )
+            path = shortened(str(self.published))
+            raise InvalidError.of("DIRECTORY_INVALID", "published", path, "an existing directory of published releases")
         if self.address.startswith(("unix:", "tls:")):
             fault = Fault("address", shortened(self.address), "one host:port")
             raise InvalidError.about("ADDRESS_INVALID", "the address is invalid", [fault])

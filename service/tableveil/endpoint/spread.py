@@ -16,8 +16,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
-from tableveil.backend import folded
-from tableveil.endpoint.grammar import AGGREGATES, AnalystSql
+from tableveil.endpoint.grammar import AGGREGATES, AnalystSql, is_call
 from tableveil.endpoint.labels import ESTIMATED, ReleaseTable
 from tableveil.endpoint.statement import CheckedStatement
 from tableveil.errors import InvalidError
@@ -142,12 +141,8 @@ def _keys(written: str, schema: pa.Schema) -> tuple[set[int], set[int]]:
         return texts, set()
     shown = [item.unalias() for item in tree.expressions]
     # The grammar of analysts leaves all functions as they are written.
-    counts = {
-        i for i, item in enumerate(shown) if _called(item.this if isinstance(item, exp.Filter) else item) in _COUNTS
-    }
-    aggregated = {
-        i for i, item in enumerate(shown) if any(_called(of) in AGGREGATES for of in item.find_all(exp.Anonymous))
-    }
+    counts = {i for i, of in enumerate(shown) if is_call(of.this if isinstance(of, exp.Filter) else of, _COUNTS)}
+    aggregated = {i for i, item in enumerate(shown) if any(is_call(of, AGGREGATES) for of in item.walk())}
     group = tree.args.get("group")
     if group is None:
         return (set(), counts) if len(aggregated) == len(shown) and not tree.find(exp.Window) else (texts, set())
@@ -158,10 +153,6 @@ def _keys(written: str, schema: pa.Schema) -> tuple[set[int], set[int]]:
         keys = {place for by in group.expressions for place in _places(by, shown, named)}
     # Where a condition leaves groups out, a missing one may have rows.
     return keys, set() if tree.args.get("having") or tree.args.get("qualify") else counts
-
-
-def _called(item: exp.Expr) -> str:
-    return folded(item.name) if isinstance(item, exp.Anonymous) else ""
 
 
 def _places(by: exp.Expr, shown: Sequence[exp.Expr], named: Mapping[str, int]) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 import sqlglot
@@ -13,24 +13,12 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from tableveil.backend import folded
-from tableveil.endpoint.grammar import (
-    ANSWERS,
-    FIELD,
-    SERIES,
-    AnalystSql,
-    Edit,
-    edited,
-    end_of,
-    is_call,
-    quoted,
-    refused,
-    require_allowed,
-)
+from tableveil.endpoint.grammar import SERIES, AnalystSql, Edit, edited, end_of, quoted, refused, require_allowed
 from tableveil.endpoint.information import CATALOG, DEFAULT_SCHEMA, INFORMATION, INFORMATION_VIEWS, INFORMED, shown
-from tableveil.endpoint.label_rule import LabelRule, completed
+from tableveil.endpoint.label_rule import LabelRule, completions
 from tableveil.endpoint.label_sources import LabelSources
 from tableveil.endpoint.labels import ESTIMATED, LookInFiles, ReleaseTable
-from tableveil.errors import InvalidError, NotFoundError, nearest, shortened
+from tableveil.errors import NotFoundError, nearest, shortened
 
 MOST_CHARACTERS = 100_000
 MOST_BRACKETS = 100
@@ -120,23 +108,22 @@ def check(
     if "\0" in text:
         raise refused("a null character", "text without one")
     depths = accumulate((bracket in "([{") - (bracket in ")]}") for bracket in text)
-    if max(depths, default=0) > MOST_BRACKETS:
-        raise _too_deep()
     try:
+        if max(depths, default=0) > MOST_BRACKETS:
+            raise RecursionError
         described, written = _without_description(text)
-        written = _numbered(written)
+        written, names, parameters = _numbered(written)
         tree, resolver = _read(written, tables, withdrawn or {})
-        named, parameters = _parameters(tree)
         if look is not None:
-            look.bind(parameters, named)
+            look.bind(parameters, names)
         if look is not None and (whole := with_values(tree, resolver.read, look, written)) != written:
             written = whole
             tree, resolver = _read(written, tables, withdrawn or {})
         hint, unordered = _with_bounds(tree, resolver, look, lenient=lenient) if look is not None else ("", ())
     except RecursionError:
-        raise _too_deep() from None
+        raise refused("expressions or subqueries that are nested too deeply", "a simpler statement") from None
     text, read = edited(written, resolver.edits), frozenset(resolver.read.values())
-    return CheckedStatement(text, described, read, parameters, hint, named, unordered, resolver.informed)
+    return CheckedStatement(text, described, read, parameters, hint, names, unordered, resolver.informed)
 
 
 def _read(
@@ -155,34 +142,26 @@ def _with_bounds(
 ) -> tuple[str, tuple[str, ...]]:
     """Completes calls of functions of labels; the hint if labels mislead, and the statement's columns without order."""
     sources = LabelSources.of(tree, resolver.read, look)
-    for call in (sources.tree if sources is not None else tree).find_all(exp.Anonymous):
-        if is_call(call, ANSWERS) and (edit := completed(call, sources)):
-            resolver.edits.append(edit)
+    resolver.edits += completions(sources.tree if sources is not None else tree, sources)
     if sources is None:
         return "", ()
     rule = LabelRule(sources)
     unordered = rule.read()
     if rule.misuses and not lenient:
-        raise rule.misuses[0].error()
-    return rule.misuses[0].hint if rule.misuses else " ".join(dict.fromkeys(rule.hints)), unordered
+        raise rule.misuses[0]
+    return rule.misuses[0].faults[0].hint if rule.misuses else " ".join(dict.fromkeys(rule.hints)), unordered
 
 
-def _numbered(text: str) -> str:
-    """The text in which each ? is a parameter with its number."""
+def _numbered(text: str) -> tuple[str, tuple[str, ...], int]:
+    """The text in which each ? is a parameter with its number, the names of its parameters if any, and how many."""
     tokens = _tokens(text)
     marks = [token for token in tokens if token.token_type is TokenType.PLACEHOLDER]
-    if marks and any(token.token_type is TokenType.PARAMETER for token in tokens):
+    named = [name.text for sign, name in pairwise(tokens) if sign.token_type is TokenType.PARAMETER]
+    names = tuple(dict.fromkeys(name for name in named if not name.isdecimal()))
+    if (marks and named) or (names and len(names) < len(set(named))):
         raise refused("parameters with names and without", "one kind of parameters")
-    return edited(text, ((token.start, token.end + 1, f"${place}") for place, token in enumerate(marks, 1)))
-
-
-def _parameters(tree: exp.Expr) -> tuple[tuple[str, ...], int]:
-    """The names of a statement's parameters, if they have any, and how many it takes."""
-    names = {placeholder.name for placeholder in tree.find_all(exp.Placeholder)}
-    named = tuple(dict.fromkeys(one.name for one in tree.find_all(exp.Placeholder) if not one.name.isdecimal()))
-    if named and len(named) < len(names):
-        raise refused("parameters with names and without", "one kind of parameters")
-    return named, len(names)
+    numbered = edited(text, ((token.start, token.end + 1, f"${place}") for place, token in enumerate(marks, 1)))
+    return numbered, names, len(marks) or len(set(named))
 
 
 def _without_description(text: str) -> tuple[str, str]:
@@ -225,9 +204,8 @@ def _parsed(text: str) -> exp.Query | exp.Pivot:
         # DuckDB lets ORDER BY and LIMIT follow, sqlglot does not.
         is_pivot = re.match(r"\s*(UN)?PIVOT\b", text, re.IGNORECASE) is not None
         hint = "Write SELECT * FROM (PIVOT …) ORDER BY … if anything is to follow." if is_pivot else ""
-        raise refused(
-            f"a statement that cannot be read {place}" if details else "no statement", _EXPECTED, hint
-        ) from None
+        found = f"a statement that cannot be read {place}" if details else "no statement"
+        raise refused(found, _EXPECTED, hint) from None
     if len(trees) != 1:
         raise refused(f"{len(trees)} statements" if trees else "no statement", _EXPECTED)
     (tree,) = trees
@@ -281,33 +259,27 @@ class _Resolver:
             self.edits.append((schema.meta["start"], schema.meta["start"], f"{CATALOG}."))
 
     def _found(self, catalog: exp.Expr | None, schema: exp.Expr | None, name: exp.Expr) -> ReleaseTable:
-        path = [part.name for part in (catalog, schema, name) if part is not None]
+        path = shortened(".".join(part.name for part in (catalog, schema, name) if part is not None))
         wanted = (folded(schema.name) if schema is not None else DEFAULT_SCHEMA, folded(name.name))
         number = self.tables.get(wanted)
         if number is None or (catalog is not None and folded(catalog.name) != CATALOG):
-            actual = shortened(".".join(path))
             # Other tables of a release have its name as prefix.
             names = [wanted[1], *(wanted[1].removesuffix(suffix) for suffix in _SUFFIXES)]
             if days := [self.withdrawn[wanted[0], one] for one in names if (wanted[0], one) in self.withdrawn]:
-                gone = f"{actual}, of a release that was withdrawn on {days[0]}"
-                raise NotFoundError.of(
-                    "RELEASE_WITHDRAWN", FIELD, gone, "a release that stands", "Ask its steward why."
-                )
+                gone = f"{path}, of a release that was withdrawn on {days[0]}"
+                hint = "Ask its steward why."
+                raise NotFoundError.of("RELEASE_WITHDRAWN", "statement", gone, "a release that stands", hint)
             visible = [".".join(key) for key in self.tables]
             hint = nearest(".".join(wanted), visible) or "Ask your client for the tables that you may read."
-            raise NotFoundError.of("TABLE_NOT_FOUND", FIELD, actual, "a table of a release that you may read", hint)
+            raise NotFoundError.of("TABLE_NOT_FOUND", "statement", path, "a table of a release that you may read", hint)
         estimated = f"{wanted[1]}{ESTIMATED}"
         return ReleaseTable(number, *wanted, estimated if (wanted[0], estimated) in self.tables else "")
-
-
-def _too_deep() -> InvalidError:
-    return refused("expressions or subqueries that are nested too deeply", "a simpler statement")
 
 
 MOST_VALUES = 1_000
 """The most columns that PIVOT makes of the values of one column."""
 
-_LISTED = "PIVOT … ON column IN ('value', 'value')"
+_LIST = "PIVOT … ON column IN ('value', 'value')"
 
 
 def with_values(tree: exp.Expr, tables: Mapping[int, ReleaseTable], look: LookInFiles, written: str) -> str:
@@ -322,14 +294,12 @@ def with_values(tree: exp.Expr, tables: Mapping[int, ReleaseTable], look: LookIn
                 continue
             place = end_of(column)
             if table is None or place is None or not isinstance(column, exp.Column):
-                raise refused(
-                    "PIVOT without a list of values", _LISTED, "Only for a table's column it may be left out."
-                )
+                raise refused("PIVOT without a list of values", _LIST, "Only for a table's column it may be left out.")
             values = look.values(table, column.name, MOST_VALUES + 1)
             if len(values) > MOST_VALUES:
-                raise refused(f"PIVOT on a column of more than {MOST_VALUES:,} values", _LISTED)
+                raise refused(f"PIVOT on a column of more than {MOST_VALUES:,} values", _LIST)
             listed = ", ".join(quoted(value, "'") for value in values)
             if not listed:
-                raise refused("PIVOT on a column without values", _LISTED)
+                raise refused("PIVOT on a column without values", _LIST)
             edits.append((place, place, f" IN ({listed})"))
     return edited(written, edits)

@@ -281,7 +281,7 @@ def test_a_client_that_leaves_ends_its_query(endpoint: Endpoint, ann: flight_sql
         assert reader.read_next_batch().num_rows > 0
         reader.close()
     deadline = time.monotonic() + WAITING_SECONDS
-    while endpoint.running:
+    while endpoint.processes.running:
         assert time.monotonic() < deadline
         time.sleep(0.01)
     assert rows(ann, "SELECT 1") == [(1,)]
@@ -321,7 +321,7 @@ def test_a_query_that_takes_too_much_is_ended(
     with connected(endpoint) as ann:
         assert reason in refused(ann, statement.format("discharges"))
         assert rows(ann, "SELECT count(*) FROM discharges") == [(60,)]
-        assert not endpoint.running
+        assert not endpoint.processes.running
 
 
 def test_principals_have_limits_of_their_own(place: Path) -> None:

@@ -130,7 +130,7 @@ def test_a_killed_endpoint_leaves_no_directory() -> None:
     program = (
         "import time; from tableveil.endpoint.query_processes import QueryProcesses; "
         "from tableveil.endpoint.settings import QueryLimits; "
-        "made = QueryProcesses(QueryLimits()); print(made._spilled.path, flush=True); time.sleep(60)"
+        "made = QueryProcesses(QueryLimits()); print(made.spilled.path, flush=True); time.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as endpoint:
         assert endpoint.stdout is not None

@@ -149,7 +149,7 @@ def test_a_query_ends_with_the_token_of_its_caller(
         timer.join()
     assert time.monotonic() - began < 30.0
     assert isinstance(raised.value, flight.FlightUnauthenticatedError)
-    assert _soon(lambda: endpoint.running == 0)
+    assert _soon(lambda: endpoint.processes.running == 0)
 
 
 def _later(known: KnownReaders) -> threading.Timer:
