@@ -110,7 +110,8 @@ def create_views(connection: duckdb.DuckDBPyConnection, file: str) -> None:
     """Makes the views in the database of the process, of the file with the columns."""
     place = ".".join(INFORMED)
     connection.execute(f"CREATE SCHEMA {place}")
-    connection.register("written_columns", pa.ipc.open_file(pa.memory_map(file)).read_all())
+    # Names of tables are looked for among registered ones first: no table has the name of the file.
+    connection.register(columns := Path(file).stem, pa.ipc.open_file(pa.memory_map(file)).read_all())
     for name, select in INFORMATION_VIEWS.items():
         order = "" if name == "columns" else " ORDER BY ALL"
-        connection.execute(f"CREATE VIEW {place}.{name} AS {select} FROM written_columns{order}")
+        connection.execute(f'CREATE VIEW {place}.{name} AS {select} FROM "{columns}"{order}')

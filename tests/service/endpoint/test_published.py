@@ -17,7 +17,7 @@ from tableveil.endpoint.endpoint import Endpoint
 from tableveil.endpoint.published import Published
 from tableveil.endpoint.query_processes import QueryProcesses
 from tableveil.flight_sql import flight_sql_pb2 as sql
-from tests.service.endpoint.published import LIMITS, publish
+from tests.service.endpoint.published import LIMITS, KnownReaders, connected, publish, serving
 
 
 @pytest.fixture
@@ -49,6 +49,15 @@ def test_the_file_of_the_views_lives_as_long_as_the_listing(published: Published
     published._listings._known.clear()
     gc.collect()
     assert not file.exists()
+
+
+def test_tables_have_any_names_beside_the_views_that_tell_of_tables(tmp_path: Path) -> None:
+    (tmp_path / "published").mkdir()
+    names = ("written_columns", "columns", "tables", "duckdb_tables", "releases")
+    publish(tmp_path / "published", 1, "main", dict.fromkeys(names, "SELECT 1 AS a, 2 AS b"))
+    with serving(tmp_path, KnownReaders(ann={1})) as endpoint, connected(endpoint) as ann, ann.cursor() as cursor:
+        cursor.execute(f"SELECT count(*) FROM information_schema.columns, {', '.join(names)}")
+        assert cursor.fetchall() == [(10,)]
 
 
 def test_answers_about_many_tables_come_in_messages_that_clients_take(
