@@ -285,6 +285,9 @@ current_catalog current_role current_schema current_user session_user user curre
 """
 """Functions that are called without parentheses, which the parser takes for columns; none of them is allowed."""
 
+_OWN_VIEWS = "SELECT view_name FROM duckdb_views() WHERE internal AND schema_name <> 'information_schema'"
+"""DuckDB finds them by their names alone, where these are no longer those of common table expressions."""
+
 _ALLOWED = frozenset(_KINDS.split())
 _OWN = ANSWERS | MADE | SERIES | {UNNEST}
 _CALLED = FUNCTIONS | _OWN | frozenset(_OWN_NAMES.split())
@@ -296,22 +299,28 @@ def require_same(connection: duckdb.DuckDBPyConnection, checked: CheckedStatemen
     Raises:
         InvalidError: it does, or it cannot read the text.
     """
-    found = set[tuple[str, ...]]()
+    found, common = set[tuple[str, ...]](), set[str]()
     waiting: list[tuple[Any, frozenset[str]]] = [(_parsed(connection, checked.text), frozenset())]
     while waiting:
         node, known = waiting.pop()
         if isinstance(node, list):
             waiting += ((part, known) for part in node)
         elif isinstance(node, dict):
-            # A common table expression is known to those after it, and to itself if it is recursive.
-            known |= {folded(node["cte_name"])} if "cte_name" in node else set()
-            for common in node.get("cte_map", {"map": ()})["map"]:
-                waiting.append((common["value"], known))
-                known |= {folded(common["key"])}
+            # A common table expression is known to those after it, and if it is recursive, to its own second part.
+            for one in node.get("cte_map", {"map": ()})["map"]:
+                waiting.append((one["value"], known))
+                known |= {folded(one["key"])}
+            common |= known
             if node.get("type") == "BASE_TABLE":
-                found |= _named(node, known, informed=checked.informed)
+                path = tuple(map(folded, node["qualified_name"]["path"]))
+                if not (len(path) == 1 and path[0] in known) and not (checked.informed and path[:2] == INFORMED):
+                    found.add((CATALOG, DEFAULT_SCHEMA)[: 3 - len(path)] + path)
             _require_allowed(node)
-            waiting += ((part, known) for name, part in node.items() if name != "cte_map")
+            own = {folded(node["cte_name"])} if "cte_name" in node else set()
+            others = ((name, part) for name, part in node.items() if name != "cte_map")
+            waiting += ((part, known | own if name == "right" else known) for name, part in others)
+    if common and common.intersection(name for (name,) in connection.execute(_OWN_VIEWS).fetchall()):
+        raise _refused("a common table expression that has the name of a view of DuckDB")
     if found != {(CATALOG, table.schema, table.name) for table in checked.tables}:
         raise _refused("other tables than those of releases that it names")
 
@@ -327,14 +336,6 @@ def _parsed(connection: duckdb.DuckDBPyConnection, text: str) -> Any:
     if tree["error"] or len(tree["statements"]) != 1:
         raise _refused(str(tree.get("error_message", "another number of statements")).splitlines()[0][:300])
     return tree["statements"][0]
-
-
-def _named(table: dict[str, Any], known: frozenset[str], *, informed: bool) -> set[tuple[str, ...]]:
-    """The table in full, unless it is a common table expression, or a view that tells of tables."""
-    path = tuple(map(folded, table["qualified_name"]["path"]))
-    if (len(path) == 1 and path[0] in known) or (informed and path[:2] == INFORMED):
-        return set()
-    return {(CATALOG, DEFAULT_SCHEMA)[: 3 - len(path)] + path}
 
 
 def _require_allowed(node: dict[str, Any]) -> None:

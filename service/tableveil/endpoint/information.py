@@ -27,9 +27,9 @@ INFORMATION = "information_schema"
 """The schema of the views by which SQL tells of tables; here, of those that the caller may read."""
 
 INFORMATION_VIEWS = {
-    "schemata": "SELECT DISTINCT table_catalog AS catalog_name, table_schema AS schema_name",
-    "tables": "SELECT DISTINCT table_catalog, table_schema, table_name, 'BASE TABLE' AS table_type, table_comment",
-    "columns": "SELECT * EXCLUDE (table_comment)",
+    "schemata": "SELECT DISTINCT table_catalog AS catalog_name, table_schema AS schema_name ORDER BY ALL",
+    "tables": "SELECT DISTINCT COLUMNS('^table_') ORDER BY ALL",
+    "columns": "SELECT * EXCLUDE (table_type, table_comment)",
 }
 """The views, as queries of all columns."""
 
@@ -60,7 +60,7 @@ _COLUMNS = pa.schema(
     {
         **{"table_catalog": _TEXT, "table_schema": _TEXT, "table_name": _TEXT, "column_name": _TEXT},
         **{"ordinal_position": pa.int32(), "is_nullable": _TEXT, "data_type": _TEXT, "column_comment": _TEXT},
-        **{"table_comment": _TEXT},
+        **{"table_type": _TEXT, "table_comment": _TEXT},
     }
 )
 
@@ -89,7 +89,7 @@ def write_information(tables: Sequence[PublishedTable], file: Path) -> None:
     columns = [
         (
             *(CATALOG, table.schema, table.name, field.name, place, "YES" if field.nullable else "NO"),
-            *(told(field, TYPE_NAME) or str(field.type), told(field, REMARKS), table.comment or None),
+            *(told(field, TYPE_NAME) or str(field.type), told(field, REMARKS), "BASE TABLE", table.comment or None),
         )
         for table in tables
         for place, field in enumerate(table.columns, 1)
@@ -113,5 +113,4 @@ def create_views(connection: duckdb.DuckDBPyConnection, file: str) -> None:
     # Names of tables are looked for among registered ones first: no table has the name of the file.
     connection.register(columns := Path(file).stem, pa.ipc.open_file(pa.memory_map(file)).read_all())
     for name, select in INFORMATION_VIEWS.items():
-        order = "" if name == "columns" else " ORDER BY ALL"
-        connection.execute(f'CREATE VIEW {place}.{name} AS {select} FROM "{columns}"{order}')
+        connection.execute(f'CREATE VIEW {place}.{name} AS FROM "{columns}" {select}')

@@ -57,8 +57,7 @@ class PublishedTable:
             "ARROW:FLIGHT:SQL:IS_SEARCHABLE": "1",
         }
         columns = [column.with_metadata({**(column.metadata or {}), **place}) for column in self.columns]
-        comment = {REMARKS: self.comment} if self.comment else None
-        return bytes(pa.schema(columns, comment).serialize())
+        return bytes(pa.schema(columns, {REMARKS: self.comment} if self.comment else None).serialize())
 
 
 @dataclass(frozen=True, eq=False)
