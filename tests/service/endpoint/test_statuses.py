@@ -64,6 +64,7 @@ def packed(message: Message) -> bytes:
     [
         ("SELECT getenv('x')", AdbcStatusCode.INVALID_ARGUMENT, "[STATEMENT_INVALID]"),
         ("SELECT 'x'::INT + age FROM discharges", AdbcStatusCode.INVALID_ARGUMENT, "[STATEMENT_FAILED]"),
+        ("SELECT d.no FROM discharges AS d", AdbcStatusCode.INVALID_ARGUMENT, 'Table "d" does not have a column'),
         ("FROM nothing", AdbcStatusCode.NOT_FOUND, "[TABLE_NOT_FOUND]"),
     ],
 )
