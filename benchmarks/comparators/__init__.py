@@ -12,8 +12,6 @@ from benchmarks.comparators.looking import Found
 from tableveil.control import Control
 from tableveil.search import Problem
 
-__all__ = ["COMPARATORS", "Comparator", "Found", "datafly", "exhaustive", "igreedy"]
-
 
 class Comparator(Protocol):
     """Searches for at most `time_limit` seconds."""

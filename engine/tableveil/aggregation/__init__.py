@@ -4,16 +4,3 @@ from tableveil.aggregation.aggregates import Aggregates, CommonLabels, MemberVal
 from tableveil.aggregation.columns import AggregatedColumn
 from tableveil.aggregation.coordinates import coordinates
 from tableveil.aggregation.points import Points, SparseClusters
-
-__all__ = [
-    "AggregatedColumn",
-    "Aggregates",
-    "CommonLabels",
-    "MemberValues",
-    "Numbers",
-    "Points",
-    "Ranges",
-    "SparseClusters",
-    "aggregate",
-    "coordinates",
-]

@@ -24,34 +24,3 @@ from tableveil.classes.numpy_counter import NumpyCounter
 from tableveil.classes.parts import PartCount, count_parts
 from tableveil.classes.remembering import RememberingCounter
 from tableveil.classes.sensitive import PersonValues, SensitiveColumn, SensitiveRows
-
-__all__ = [
-    "WITHOUT_ROW",
-    "Check",
-    "ClassCounter",
-    "ClassValues",
-    "EarlierClasses",
-    "Effort",
-    "EquivalenceClasses",
-    "JointCounter",
-    "KeyLayout",
-    "LevelMaps",
-    "ListedElements",
-    "Marginals",
-    "NestedClasses",
-    "NumpyCounter",
-    "Owners",
-    "PartCount",
-    "PersonValues",
-    "RememberingCounter",
-    "SensitiveColumn",
-    "SensitiveRows",
-    "agreement",
-    "class_of_labels",
-    "combinations_of",
-    "count_parts",
-    "distinct_rows",
-    "nest",
-    "put_together",
-    "without_release",
-]

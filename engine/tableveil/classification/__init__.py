@@ -3,22 +3,4 @@
 `tableveil.classification.assess` is imported where it is needed: scikit-learn takes seconds to load.
 """
 
-from tableveil.classification.model import (
-    Assessment,
-    Chosen,
-    ClassifiedRecords,
-    ClassifierComparison,
-    ClassMeasures,
-    Feature,
-    FeatureValues,
-)
-
-__all__ = [
-    "Assessment",
-    "Chosen",
-    "ClassMeasures",
-    "ClassifiedRecords",
-    "ClassifierComparison",
-    "Feature",
-    "FeatureValues",
-]
+from tableveil.classification.model import Assessment, Chosen, ClassifiedRecords, Feature, FeatureValues

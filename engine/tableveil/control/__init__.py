@@ -2,5 +2,3 @@
 
 from tableveil.control.progress import SECONDS_BETWEEN_REPORTS, Progress
 from tableveil.control.stopping import Control, Stopped
-
-__all__ = ["SECONDS_BETWEEN_REPORTS", "Control", "Progress", "Stopped"]

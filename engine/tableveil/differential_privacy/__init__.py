@@ -3,5 +3,3 @@
 from tableveil.differential_privacy.choice import draw_transformation, eta
 from tableveil.differential_privacy.drops import Below, Drops, drops
 from tableveil.differential_privacy.gains import Gains, values_of
-
-__all__ = ["Below", "Drops", "Gains", "draw_transformation", "drops", "eta", "values_of"]

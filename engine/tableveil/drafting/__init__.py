@@ -19,37 +19,3 @@ from tableveil.drafting.meanings import Meaning, meaning_of
 from tableveil.drafting.policy_draft import PolicyDraft, Remark, RemarkKind, draft_policy
 from tableveil.drafting.roles import agreement, guess_role, guessed_quasi_identifiers, identifies_by_name
 from tableveil.drafting.widening import widened
-
-__all__ = [
-    "MOST_CHOSEN",
-    "PARTIAL_DATES",
-    "PARTIAL_DATES_BACKWARDS",
-    "ColumnChoice",
-    "ColumnDraft",
-    "ColumnFacts",
-    "Figures",
-    "Meaning",
-    "PolicyDraft",
-    "Remark",
-    "RemarkKind",
-    "agreement",
-    "as_role",
-    "choose_columns",
-    "columns_to_measure",
-    "combined_marks",
-    "draft_columns",
-    "draft_policy",
-    "guess_role",
-    "guessed_quasi_identifiers",
-    "hiding",
-    "identifies_by_name",
-    "is_number_of_homes",
-    "is_number_of_people",
-    "may_be_code",
-    "meaning_of",
-    "numbers_people_by_name",
-    "person_column",
-    "propose_hierarchy",
-    "unique",
-    "widened",
-]

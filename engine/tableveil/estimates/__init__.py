@@ -3,16 +3,3 @@
 from tableveil.estimates.estimate import ASSUMPTIONS, MOST_FITTED, Assumption, Estimator, Rows, TextLabels
 from tableveil.estimates.line import NumberLine, RangeLabels, Shape
 from tableveil.estimates.regression import Levels
-
-__all__ = [
-    "ASSUMPTIONS",
-    "MOST_FITTED",
-    "Assumption",
-    "Estimator",
-    "Levels",
-    "NumberLine",
-    "RangeLabels",
-    "Rows",
-    "Shape",
-    "TextLabels",
-]

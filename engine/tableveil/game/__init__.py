@@ -5,19 +5,3 @@ from tableveil.game.combinations import Combinations
 from tableveil.game.counting import enumerable
 from tableveil.game.inversion import payouts_against, people_of_labels, pre_image_sizes
 from tableveil.game.payout import InformationLoss, Stakes, hits, sizes_of
-
-__all__ = [
-    "SUPPRESSED",
-    "Assignment",
-    "Choice",
-    "Combinations",
-    "InformationLoss",
-    "Stakes",
-    "enumerable",
-    "hits",
-    "in_order",
-    "payouts_against",
-    "people_of_labels",
-    "pre_image_sizes",
-    "sizes_of",
-]

@@ -1,5 +1,3 @@
 """The generalization lattice: transformations, their order, and boxes of them."""
 
 from tableveil.lattice.lattice import Axis, Lattice, Transformation
-
-__all__ = ["Axis", "Lattice", "Transformation"]

@@ -6,21 +6,3 @@ from tableveil.local_recoding.judge import labels_of, released_classes
 from tableveil.local_recoding.problem import SUPPRESSED, LocalPartition, LocalProblem, LocalProgress
 from tableveil.local_recoding.reuse import KnownClasses, Reused, reuse
 from tableveil.local_recoding.solve import LARGEST_BY_CELL, recode, settle, specialize
-
-__all__ = [
-    "LARGEST_BY_CELL",
-    "SUPPRESSED",
-    "KnownClasses",
-    "LocalPartition",
-    "LocalProblem",
-    "LocalProgress",
-    "Reused",
-    "label_costs",
-    "labels_of",
-    "parts",
-    "recode",
-    "released_classes",
-    "reuse",
-    "settle",
-    "specialize",
-]

@@ -2,5 +2,3 @@
 
 from tableveil.microaggregation.clustering import cluster
 from tableveil.microaggregation.error import squared_error
-
-__all__ = ["cluster", "squared_error"]

@@ -6,16 +6,3 @@ from tableveil.privacy.left_behind import LeftBehindRule, left_behind, left_behi
 from tableveil.privacy.model import ReleaseRule
 from tableveil.privacy.pool import suppressed_pool, with_pool
 from tableveil.privacy.registry import privacy_of
-
-__all__ = [
-    "Conjunction",
-    "Facts",
-    "LeftBehindRule",
-    "ReleaseRule",
-    "left_behind",
-    "left_behind_rule",
-    "privacy_of",
-    "sets_of_readers",
-    "suppressed_pool",
-    "with_pool",
-]

@@ -4,18 +4,4 @@ from tableveil.quality.aggregate import Score, WeightedAggregate
 from tableveil.quality.choose import quality_of
 from tableveil.quality.classification import ClassColumn, ClassificationQuality, Features
 from tableveil.quality.loss import Loss
-from tableveil.quality.model import AssessedTransformation, BoundEvidence, QualityModel, Table
-
-__all__ = [
-    "AssessedTransformation",
-    "BoundEvidence",
-    "ClassColumn",
-    "ClassificationQuality",
-    "Features",
-    "Loss",
-    "QualityModel",
-    "Score",
-    "Table",
-    "WeightedAggregate",
-    "quality_of",
-]
+from tableveil.quality.model import AssessedTransformation, BoundEvidence, QualityModel

@@ -19,36 +19,3 @@ from tableveil.risk.population import population_uniqueness
 from tableveil.risk.prosecutor import ClassSizes, ProsecutorRisk, prosecutor_risk
 from tableveil.risk.reidentification import AttackRisk, ReidentificationRisk, reidentification_risk
 from tableveil.risk.special_uniques import intruder_success, score_of
-
-__all__ = [
-    "MOST_SUBSETS",
-    "AttackRisk",
-    "AttributeRisk",
-    "ClassSizes",
-    "Frequencies",
-    "IndividualRisk",
-    "OwnedClasses",
-    "PeopleRisk",
-    "PopulationEstimates",
-    "ProsecutorRisk",
-    "ReidentificationRisk",
-    "SubsetRisks",
-    "WeightFacts",
-    "check_people",
-    "check_weights",
-    "class_sizes_by",
-    "default_size",
-    "individual_risk",
-    "individual_risks",
-    "intruder_success",
-    "largest_size",
-    "number_of_subsets",
-    "people_risk",
-    "population_estimates",
-    "population_uniqueness",
-    "proposed_identifiers",
-    "prosecutor_risk",
-    "reidentification_risk",
-    "score_of",
-    "subset_risks",
-]

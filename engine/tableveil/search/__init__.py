@@ -6,15 +6,3 @@ from tableveil.search.infeasible import Infeasible, why_infeasible
 from tableveil.search.outcome import Candidate, SearchOutcome
 from tableveil.search.problem import Problem, may_be_kept
 from tableveil.search.strategy import search
-
-__all__ = [
-    "Candidate",
-    "Infeasible",
-    "Problem",
-    "SearchOutcome",
-    "anytime",
-    "exact",
-    "may_be_kept",
-    "search",
-    "why_infeasible",
-]

@@ -10,15 +10,3 @@ from tableveil.usefulness.report import (
     MovedRate,
     UtilityReport,
 )
-
-__all__ = [
-    "QUANTILES",
-    "Association",
-    "Bin",
-    "ColumnSpread",
-    "ColumnUtility",
-    "MovedRate",
-    "UtilityReport",
-    "contingency",
-    "cramers_v",
-]

@@ -5,15 +5,3 @@ from tableveil.access.privacy_budgets import PrivacyBudgets
 from tableveil.access.rules import scopes, visibility
 from tableveil.access.schema_rules import SchemaRules
 from tableveil.state.grants import AccessRole, Grant, Scope
-
-__all__ = [
-    "Access",
-    "AccessRole",
-    "Grant",
-    "PrivacyBudgets",
-    "SchemaRules",
-    "Scope",
-    "WantedGrant",
-    "scopes",
-    "visibility",
-]

@@ -6,16 +6,3 @@ from tableveil.audit.file import AuditFile, audit_file
 from tableveil.audit.recorder import Recorder
 from tableveil.audit.refusals import REFUSED, Refused, without_port
 from tableveil.audit.verify import verify
-
-__all__ = [
-    "MOST_RESOURCES",
-    "REFUSED",
-    "Audit",
-    "AuditFile",
-    "Head",
-    "Recorder",
-    "Refused",
-    "audit_file",
-    "verify",
-    "without_port",
-]

@@ -17,35 +17,3 @@ from tableveil.convert.pages import hierarchy_token, number_token, page_size, re
 from tableveil.convert.policy_from_proto import given_reason, policy_from_proto, stored_policy
 from tableveil.convert.privacy import privacy_in_words
 from tableveil.convert.releases import release_to_proto
-
-__all__ = [
-    "backup_to_proto",
-    "canonical_json",
-    "comparison_to_proto",
-    "example_limit",
-    "failure_to_proto",
-    "fault_to_proto",
-    "finding_to_proto",
-    "given_reason",
-    "hierarchy_token",
-    "job_name",
-    "job_number",
-    "job_to_proto",
-    "number_token",
-    "page_size",
-    "policy_from_json",
-    "policy_from_proto",
-    "preview_request_from_proto",
-    "preview_to_proto",
-    "privacy_in_words",
-    "read_hierarchy_token",
-    "read_number_token",
-    "release_name",
-    "release_number",
-    "release_to_proto",
-    "result_name",
-    "result_number",
-    "stored_hierarchy_to_proto",
-    "stored_levels_from_proto",
-    "stored_policy",
-]

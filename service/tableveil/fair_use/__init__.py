@@ -2,5 +2,3 @@
 
 from tableveil.fair_use.fair_use import FairUse, Held, Limits
 from tableveil.fair_use.places import Places
-
-__all__ = ["FairUse", "Held", "Limits", "Places"]

@@ -1,5 +1,3 @@
 """Identity: principals, and the credentials that prove them. Loads no database: the client uses it as well."""
 
 from tableveil.identity.principal import AuthenticatedBy, Authenticator, Credentials, Principal, Unauthenticated
-
-__all__ = ["AuthenticatedBy", "Authenticator", "Credentials", "Principal", "Unauthenticated"]

@@ -6,5 +6,3 @@ from tableveil.lookups.releases import Releases
 from tableveil.lookups.reports import Reports
 from tableveil.lookups.results import Results, RiskAnalyses
 from tableveil.lookups.tables import Tables
-
-__all__ = ["Hierarchies", "Privacies", "Releases", "Reports", "Results", "RiskAnalyses", "Tables"]

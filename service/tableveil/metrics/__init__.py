@@ -2,5 +2,3 @@
 
 from tableveil.metrics.address import MetricsAddress
 from tableveil.metrics.metrics import Metrics
-
-__all__ = ["Metrics", "MetricsAddress"]

@@ -3,5 +3,3 @@
 from tableveil.pages.charts import Line, heat_map, lines, share_bars
 from tableveil.pages.environment import environment
 from tableveil.pages.pdf import as_pdf
-
-__all__ = ["Line", "as_pdf", "environment", "heat_map", "lines", "share_bars"]

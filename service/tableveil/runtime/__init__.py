@@ -5,7 +5,7 @@ from tableveil.runtime.loads import Loads
 from tableveil.runtime.manager import JobManager
 from tableveil.runtime.matches import Matches
 from tableveil.runtime.model import Failure, FailureKind, Job
-from tableveil.runtime.opening import open_jobs, settle
+from tableveil.runtime.opening import open_jobs
 from tableveil.runtime.publishing import Publishing
 from tableveil.runtime.queue import QueueLimits
 from tableveil.runtime.removals import Removals
@@ -13,22 +13,3 @@ from tableveil.runtime.retention import Retention
 from tableveil.runtime.settings import JobSettings
 from tableveil.runtime.upkeep import Upkeep
 from tableveil.runtime.worksheets import Worksheets
-
-__all__ = [
-    "AnsweredRequests",
-    "Failure",
-    "FailureKind",
-    "Job",
-    "JobManager",
-    "JobSettings",
-    "Loads",
-    "Matches",
-    "Publishing",
-    "QueueLimits",
-    "Removals",
-    "Retention",
-    "Upkeep",
-    "Worksheets",
-    "open_jobs",
-    "settle",
-]

@@ -4,5 +4,3 @@ from tableveil.server.run import run_server
 from tableveil.server.server import TableveilServer
 from tableveil.serving.address import DEFAULT_ADDRESS
 from tableveil.serving.settings import ServeSettings
-
-__all__ = ["DEFAULT_ADDRESS", "ServeSettings", "TableveilServer", "run_server"]

@@ -2,5 +2,3 @@
 
 from tableveil.statements.execute import changes, execute
 from tableveil.statements.parse import parse
-
-__all__ = ["changes", "execute", "parse"]

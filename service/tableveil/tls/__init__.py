@@ -3,5 +3,3 @@
 from tableveil.tls.authority import issue_client, issue_server, new_authority
 from tableveil.tls.files import read_authorities, read_pair
 from tableveil.tls.pair import Pair
-
-__all__ = ["Pair", "issue_client", "issue_server", "new_authority", "read_authorities", "read_pair"]

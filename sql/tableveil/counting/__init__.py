@@ -36,25 +36,3 @@ from tableveil.counting.earlier import Earlier
 from tableveil.counting.frequencies import CountedFrequencies, count_frequencies, weight_facts, write_frequencies
 from tableveil.counting.in_memory import CombinationRows, combination_rows
 from tableveil.counting.owned import count_people, owned_classes
-
-__all__ = [
-    "BaseHistogram",
-    "CombinationRows",
-    "CountedColumns",
-    "CountedFrequencies",
-    "DuckDBCounter",
-    "Earlier",
-    "build_base",
-    "class_size_histogram",
-    "combination_rows",
-    "count_frequencies",
-    "count_people",
-    "equal_records",
-    "missing_people",
-    "open_counter",
-    "owned_classes",
-    "read_combinations",
-    "weight_facts",
-    "without_earlier",
-    "write_frequencies",
-]

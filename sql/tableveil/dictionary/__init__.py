@@ -1,7 +1,5 @@
 """Dictionaries: the distinct values of columns that are counted with codes, labels, groups and positions."""
 
-from __future__ import annotations
-
 from tableveil.dictionary.aggregated import AggregatedDictionary, build_aggregated
 from tableveil.dictionary.build import Dictionary, build_dictionary, read_together, value_texts
 from tableveil.dictionary.joint import JointDictionary, build_joint
@@ -10,29 +8,3 @@ from tableveil.dictionary.pairs import PairsDictionary, build_pairs, pair_codes
 from tableveil.dictionary.people import PeopleDictionary, UnitsDictionary, build_people, build_units
 from tableveil.dictionary.preview import Coverage, Preview, PreviewRequest, preview_hierarchy
 from tableveil.dictionary.sensitive import SensitiveDictionary, build_sensitive
-
-__all__ = [
-    "AggregatedDictionary",
-    "Coverage",
-    "Dictionary",
-    "JointDictionary",
-    "PairsDictionary",
-    "PeopleDictionary",
-    "Preview",
-    "PreviewRequest",
-    "SensitiveDictionary",
-    "UnitsDictionary",
-    "build_aggregated",
-    "build_dictionary",
-    "build_joint",
-    "build_pairs",
-    "build_people",
-    "build_sensitive",
-    "build_units",
-    "listed_levels",
-    "new_hierarchy",
-    "pair_codes",
-    "preview_hierarchy",
-    "read_together",
-    "value_texts",
-]

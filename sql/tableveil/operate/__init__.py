@@ -6,17 +6,3 @@ from tableveil.operate.examine import examine_file, examine_state
 from tableveil.operate.finding import Finding, Level
 from tableveil.operate.restore import restore
 from tableveil.operate.schemas import create_schema
-
-__all__ = [
-    "LEAST_FREE_BYTES",
-    "Backup",
-    "Backups",
-    "Finding",
-    "Level",
-    "check_free_space",
-    "create_schema",
-    "examine_file",
-    "examine_state",
-    "free_bytes",
-    "restore",
-]

@@ -5,19 +5,3 @@ from tableveil.publishing.edition import Edition, PolicyOf, read_edition
 from tableveil.publishing.planned import planned_faults
 from tableveil.publishing.requests import ask, due_at, existing, failed, published, removed, take_back
 from tableveil.publishing.target import Target
-
-__all__ = [
-    "DirectoryTarget",
-    "Edition",
-    "PolicyOf",
-    "Target",
-    "ask",
-    "due_at",
-    "existing",
-    "failed",
-    "planned_faults",
-    "published",
-    "read_edition",
-    "removed",
-    "take_back",
-]

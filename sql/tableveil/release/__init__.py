@@ -2,5 +2,3 @@
 
 from tableveil.release.by_combination import check_one_meaning, mixed_levels
 from tableveil.release.plan import ReleasePlan
-
-__all__ = ["ReleasePlan", "check_one_meaning", "mixed_levels"]

@@ -23,5 +23,3 @@ Spark 4.3.0 does the following, and this package works around it:
 
 from tableveil.spark.declared import declared_warehouses
 from tableveil.spark.warehouse import SparkWarehouse
-
-__all__ = ["SparkWarehouse", "declared_warehouses"]

@@ -4,15 +4,3 @@ from tableveil.utility.associations import MOST_ASSOCIATED, associations
 from tableveil.utility.compared import MOST_ROWS, Compared, Sides, collected_sides
 from tableveil.utility.rates import Labelled, moved_rates
 from tableveil.utility.spreads import spreads
-
-__all__ = [
-    "MOST_ASSOCIATED",
-    "MOST_ROWS",
-    "Compared",
-    "Labelled",
-    "Sides",
-    "associations",
-    "collected_sides",
-    "moved_rates",
-    "spreads",
-]

@@ -12,6 +12,3 @@ are numerical methods, and the verification counts their inputs itself.
 """
 
 from tableveil.verification.verify import verify
-from tableveil.verification.written import Written
-
-__all__ = ["Written", "verify"]

@@ -2,5 +2,3 @@
 
 from tableveil.game.record_level.best import BestOfAll, best_transformations
 from tableveil.game.record_level.solving import solve_against_inversion
-
-__all__ = ["BestOfAll", "best_transformations", "solve_against_inversion"]

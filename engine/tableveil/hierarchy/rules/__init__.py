@@ -15,29 +15,6 @@ from tableveil.hierarchy.rules.suppression import SUPPRESSION_ONLY, SuppressionO
 from tableveil.hierarchy.rules.times_of_day import TIMES_OF_DAY, DayPart, TimeLevel, TimesOfDay
 from tableveil.hierarchy.rules.traits import RuleTraits
 
-__all__ = [
-    "MASK",
-    "RULES",
-    "DateUnit",
-    "Dates",
-    "DayPart",
-    "Group",
-    "Grouping",
-    "GroupingLevel",
-    "Intervals",
-    "LossRange",
-    "MaskFrom",
-    "OrderBased",
-    "OrderLabels",
-    "PadAt",
-    "Redaction",
-    "RuleTraits",
-    "SimpleRule",
-    "SuppressionOnly",
-    "TimeLevel",
-    "TimesOfDay",
-]
-
 SimpleRule = Intervals | Dates | Redaction | SuppressionOnly | Grouping | OrderBased | TimesOfDay
 
 _TRAITS: tuple[RuleTraits[Any], ...] = (

@@ -19,17 +19,6 @@ from tableveil.policy.methods.traits import SEARCH_OPTIONS, Analysis, HandedOn, 
 if TYPE_CHECKING:
     from tableveil.policy.model import Policy
 
-__all__ = [
-    "METHODS",
-    "SEARCH_OPTIONS",
-    "Analysis",
-    "HandedOn",
-    "MethodTraits",
-    "Recoded",
-    "ReleaseNumber",
-    "methods_of",
-]
-
 METHODS: tuple[MethodTraits[Any], ...] = (
     RELATED_TABLES,
     DIFFERENTIAL_PRIVACY,

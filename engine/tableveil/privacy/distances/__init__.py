@@ -14,14 +14,3 @@ EARTH_MOVERS: Mapping[Distance, type[EarthMover]] = {
     Distance.HIERARCHICAL: HierarchicalDistance,
 }
 """The class for each ground distance."""
-
-__all__ = [
-    "EARTH_MOVERS",
-    "ComparedClasses",
-    "Distributions",
-    "EarthMover",
-    "EqualDistance",
-    "HierarchicalDistance",
-    "OrderedDistance",
-    "Shares",
-]

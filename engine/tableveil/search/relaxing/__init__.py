@@ -2,22 +2,6 @@
 
 from tableveil.search.relaxing.relax import Relaxed, UnmetPolicy, relax, relax_judged
 from tableveil.search.relaxing.requirements import Requirement
-from tableveil.search.relaxing.searching import Feasible, LatticeQuestions, ProblemOf, RelaxedOutcome
+from tableveil.search.relaxing.searching import LatticeQuestions, ProblemOf, RelaxedOutcome
 from tableveil.search.relaxing.single import single_changes
 from tableveil.search.relaxing.unmet import Unmet, refusal, ways_of
-
-__all__ = [
-    "Feasible",
-    "LatticeQuestions",
-    "ProblemOf",
-    "Relaxed",
-    "RelaxedOutcome",
-    "Requirement",
-    "Unmet",
-    "UnmetPolicy",
-    "refusal",
-    "relax",
-    "relax_judged",
-    "single_changes",
-    "ways_of",
-]
