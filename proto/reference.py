@@ -1,15 +1,15 @@
 """Writes docs/reference/policy_fields.md from policy.proto's comments: `python proto/reference.py [file instead]`."""
 
-import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from google.protobuf.descriptor_pb2 import DescriptorProto, EnumDescriptorProto, FieldDescriptorProto, FileDescriptorSet
+from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 
-PROTO = Path(__file__).resolve().parent
-TARGET = PROTO.parent / "docs" / "reference" / "policy_fields.md"
+from tableveil.v1 import policy_pb2
+from tableveil.v1.comments import comments
+
+TARGET = Path(__file__).resolve().parents[1] / "docs" / "reference" / "policy_fields.md"
 
 INTRODUCTION = """\
 # Policy reference
@@ -19,81 +19,61 @@ writes it from the comments of [policy.proto](../../proto/tableveil/v1/policy.pr
 guide to policies, and [hierarchies.md](hierarchies.md) the guide to hierarchies.
 """
 
-PACKAGE = ".tableveil.v1."
-# Comments are found by paths of field numbers: those of FileDescriptorProto, then of a message or an enum.
-MESSAGES, ENUMS, MEMBERS = 4, 5, 2
 
-
-class Reference:
-    """The messages and enums of one proto with their comments, rendered from its root message downwards."""
-
-    def __init__(self, proto: str) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            compiled = Path(folder, "compiled.binpb")
-            command = [sys.executable, "-m", "grpc_tools.protoc", f"--proto_path={PROTO}", "--include_source_info"]
-            subprocess.run([*command, f"--descriptor_set_out={compiled}", proto], check=True)
-            (file,) = FileDescriptorSet.FromString(compiled.read_bytes()).file
-        self._types: dict[str, tuple[tuple[int, int], DescriptorProto | EnumDescriptorProto]] = {
-            **{message.name: ((MESSAGES, index), message) for index, message in enumerate(file.message_type)},
-            **{enum.name: ((ENUMS, index), enum) for index, enum in enumerate(file.enum_type)},
-        }
-        self._comments = {tuple(place.path): place.leading_comments for place in file.source_code_info.location}
-        self._written: set[str] = set()
-
-    def sections(self, name: str, path: str = "") -> Iterator[str]:
-        """The section of a type that is used at a path of the policy, then those of the types that it uses."""
-        if name in self._written:
-            return
-        self._written.add(name)
-        place, described = self._types[name]
-        yield f"## {name}\n"
-        if path:
-            yield f"At `{path}`.\n"
-        yield f"{self._comment(*place)}\n"
-        if isinstance(described, EnumDescriptorProto):
-            yield from self._values(described, place)
-        elif described.field:
-            yield "| field | type | meaning |\n| --- | --- | --- |"
-            for index, field in enumerate(described.field):
-                yield f"| `{field.name}` | {_type(field)} | {self._comment(*place, MEMBERS, index)} |"
-            yield ""
-            for field in described.field:
-                if (used := field.type_name.removeprefix(PACKAGE)) in self._types:
-                    yield from self.sections(used, f"{path}.{field.name}".lstrip(".") + "[]" * _is_list(field))
-
-    def _values(self, enum: EnumDescriptorProto, place: tuple[int, int]) -> Iterator[str]:
-        prefix = enum.value[0].name.removesuffix("UNSPECIFIED")
-        yield "| value | meaning |\n| --- | --- |"
-        for index, value in enumerate(enum.value):
-            name = f"`{value.name.removeprefix(prefix)}`" if index else "not given"
-            yield f"| {name} | {self._comment(*place, MEMBERS, index)} |"
+def sections(described: Descriptor | EnumDescriptor, path: str, written: set[str]) -> Iterator[str]:
+    """The section of a type that is used at a path of the policy, then those of the types that it uses."""
+    if described.file is not policy_pb2.DESCRIPTOR or described.containing_type or described.name in written:
+        return
+    written.add(described.name)
+    yield f"## {described.name}\n"
+    if path:
+        yield f"At `{path}`.\n"
+    yield f"{_comment(described.full_name)}\n"
+    if isinstance(described, EnumDescriptor):
+        yield from _values(described)
+    elif described.fields:
+        yield "| field | type | meaning |\n| --- | --- | --- |"
+        for field in described.fields:
+            yield f"| `{field.name}` | {_type(field)} | {_comment(field.full_name)} |"
         yield ""
-
-    def _comment(self, *place: int) -> str:
-        """A comment as one line of Markdown; a missing one fails."""
-        text = " ".join(self._comments[place].split()).replace("|", "\\|")
-        if not text:
-            raise ValueError(f"no comment at {place}")
-        return text.replace("Default:", "*Default:*").replace("Refused:", "*Refused:*")
+        for field in described.fields:
+            if used := field.message_type or field.enum_type:
+                yield from sections(used, f"{path}.{field.name}".lstrip(".") + "[]" * field.is_repeated, written)
 
 
-def _is_list(field: FieldDescriptorProto) -> bool:
-    return field.label == FieldDescriptorProto.LABEL_REPEATED
+def _values(enum: EnumDescriptor) -> Iterator[str]:
+    prefix = enum.values[0].name.removesuffix("UNSPECIFIED")
+    yield "| value | meaning |\n| --- | --- |"
+    for index, value in enumerate(enum.values):
+        name = f"`{value.name.removeprefix(prefix)}`" if index else "not given"
+        yield f"| {name} | {_comment(f'{enum.full_name}.{value.name}')} |"
+    yield ""
 
 
-def _type(field: FieldDescriptorProto) -> str:
+def _comment(name: str) -> str:
+    """A comment as Markdown; a missing one fails."""
+    text = comments()[name].replace("|", "\\|")
+    return text.replace("Default:", "*Default:*").replace("Refused:", "*Refused:*")
+
+
+def _type(field: FieldDescriptor) -> str:
     """A link to a type of the proto, or the name of a scalar type."""
-    if field.type_name.endswith("Entry"):
+    if field.message_type is not None and field.message_type.GetOptions().map_entry:
         return "map"
-    name = field.type_name.removeprefix(PACKAGE)
-    shown = f"[{name}](#{name.lower()})" if name else FieldDescriptorProto.Type.Name(field.type)[5:].lower()
-    return f"list of {shown}" if _is_list(field) else shown
+    named = field.message_type or field.enum_type
+    shown = f"[{named.name}](#{named.name.lower()})" if named else _SCALARS[field.type]
+    return f"list of {shown}" if field.is_repeated else shown
+
+
+_SCALARS = {
+    number: name.removeprefix("TYPE_").lower() for name, number in vars(FieldDescriptor).items() if name[:5] == "TYPE_"
+}
 
 
 def main(target: Path) -> None:
     """Writes the page."""
-    sections = Reference("tableveil/v1/policy.proto").sections("Policy")
-    target.write_text("\n".join([INTRODUCTION, *sections]), encoding="utf-8")
+    pages = sections(policy_pb2.Policy.DESCRIPTOR, "", set())
+    target.write_text("\n".join([INTRODUCTION, *pages]), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Checks that the committed stubs are what the protos generate, and that the oldest supported runtimes accept them."""
+"""Checks that stubs and comments are what the protos generate, and that the oldest supported runtimes accept them."""
 
 import importlib.util
 import re
@@ -14,8 +14,8 @@ PROTO = ROOT / "proto"
 
 
 def stubs(folder: Path) -> dict[str, str]:
-    """Text of every stub by its path in the folder."""
-    paths = [path for suffix in ("py", "pyi") for path in folder.rglob(f"*_pb2*.{suffix}")]
+    """Text of every stub, and of the comments, by its path in the folder."""
+    paths = [path for name in ("*_pb2*.py", "*_pb2*.pyi", "comments.json") for path in folder.rglob(name)]
     return {path.relative_to(folder).as_posix(): path.read_text() for path in paths}
 
 

@@ -18,8 +18,8 @@ from tableveil.privacy.registry import RULES
 from tableveil.quality import choose
 from tableveil.report.words import AGAINST, PROMISES
 from tableveil.v1 import policy_pb2
+from tableveil.v1.comments import comments
 from tests.reference.markdown import head, names, table
-from tests.reference.protos import comments
 
 ROOT = Path(__file__).parents[2]
 
@@ -67,9 +67,9 @@ def _described(union: Descriptor, field: str) -> Iterator[str]:
     """The comment of a model's message, and its fields."""
     message = union.fields_by_name[field].message_type
     assert message is not None
-    yield f"{comments()[message.name]}\n"
+    yield f"{comments()[message.full_name]}\n"
     if message.fields:
-        rows = ([f"`{each.name}`", comments()[f"{message.name}.{each.name}"]] for each in message.fields)
+        rows = ([f"`{each.name}`", comments()[each.full_name]] for each in message.fields)
         yield from table(["field", "meaning"], rows)
 
 

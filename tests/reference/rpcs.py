@@ -10,8 +10,8 @@ from google.protobuf.descriptor import FieldDescriptor, MethodDescriptor, Servic
 
 from tableveil.server.methods import UNDECLARED, declared
 from tableveil.server.services import DESCRIPTORS
+from tableveil.v1.comments import comments
 from tests.reference.markdown import head, names, table
-from tests.reference.protos import comments
 
 ON_SERVER = " of the whole server"
 
@@ -34,7 +34,7 @@ def page() -> Iterator[str]:
     yield INTRODUCTION
     for service in DESCRIPTORS:
         yield f"## {service.name}\n"
-        if text := comments().get(service.name):
+        if text := comments().get(service.full_name):
             yield f"{text}\n"
         path = f"../../proto/{service.file.name}"
         yield f"The messages are in [{service.file.name.rpartition('/')[2]}]({path}).\n"
@@ -50,7 +50,7 @@ def _row(method: MethodDescriptor) -> list[str]:
     roles = ", ".join(sorted(map(str.lower, access.roles))) + ON_SERVER * access.whole_server
     streamed = [*["takes a stream"] * method.client_streaming, *["answers with a stream"] * method.server_streaming]
     kind = f" It {' and '.join(streamed)}." if streamed else ""
-    text = comments().get(f"{method.containing_service.name}.{method.name}", "")
+    text = comments().get(method.full_name, "")
     return [f"`{method.name}`", roles, names(access.resources), f"{text}{kind}".strip()]
 
 
@@ -60,7 +60,7 @@ def _by_task(row: tuple[str, MethodDescriptor]) -> tuple[str, str]:
 
 def _task(method: MethodDescriptor) -> str:
     """The first sentence of the method's comment, or what the name of a standard method says."""
-    text = comments().get(f"{method.containing_service.name}.{method.name}", "")
+    text = comments().get(method.full_name, "")
     first = re.split(r"(?<=[.:;]) ", text, maxsplit=1)[0].rstrip(".:;")
     verb, words = re.match(r"([A-Z][a-z]+)(.*)", method.name).groups()  # type: ignore[union-attr]
     thing = re.sub(r"(?<!^)(?=[A-Z])", " ", words).lower()
@@ -81,7 +81,7 @@ def _needed(method: MethodDescriptor) -> str:
 
 
 def _form(field: FieldDescriptor) -> str:
-    said = comments().get(field.full_name.removeprefix("tableveil.v1."), "")
+    said = comments().get(field.full_name, "")
     forms = re.findall(r"\b[a-zA-Z]+/\{\w+\}(?:@\{\w+\})?", said)
     return f" ({' or '.join(f'`{form}`' for form in forms)})" if forms else ""
 

@@ -19,8 +19,8 @@ from google.rpc.status_pb2 import Status
 from tableveil.server import ServeSettings
 from tableveil.server.server import TableveilServer
 from tableveil.server.services import DESCRIPTORS
+from tableveil.v1.comments import comments
 from tests import authenticated
-from tests.reference.protos import comments
 
 SECONDS = 60
 
@@ -154,7 +154,7 @@ def test_names_of_requests_are_required_and_refer_to_resources() -> None:
             for field in message.fields:
                 reference = field.GetOptions().Extensions[resource_pb2.resource_reference].type
                 assert not reference or reference in known, field.full_name
-                said = comments().get(field.full_name.removeprefix("tableveil.v1."), "")
+                said = comments().get(field.full_name, "")
                 assert not reference or re.search(r"\b[a-zA-Z]+/\{\w+\}", said), field.full_name
     for method in UNARY.values():
         if method.name.startswith(("Get", "Cancel", "Delete", "Withdraw")) and method.input_type.fields:
