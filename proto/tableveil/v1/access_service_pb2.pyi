@@ -33,14 +33,14 @@ class CreateTokenRequest(_message.Message):
     principal: _builtins.str
     """The person or program that will use it: 1 to 200 characters that show, without spaces."""
     label: _builtins.str
-    """Tells the principal's tokens apart; as long at most."""
+    """Tells the principal's tokens apart: at most 200 characters."""
     request_id: _builtins.str
     """A name for the change, by the rule of SubmitJob: the same request again gets the first answer, without the
     `secret`, of which a hash is kept. Revoke that token, and make another.
     """
     @_builtins.property
     def roles(self) -> _containers.RepeatedScalarFieldContainer[_access_pb2.AccessRole.ValueType]:
-        """They hold on the whole server."""
+        """Roles on the whole server."""
 
     @_builtins.property
     def lifetime(self) -> _duration_pb2.Duration:
@@ -253,12 +253,16 @@ class GrantRule(_message.Message):
     TABLE_FIELD_NUMBER: _builtins.int
     RELEASE_FIELD_NUMBER: _builtins.int
     principal: _builtins.str
+    """A person or a program, by its name."""
     group: _builtins.str
+    """A group, as the provider of identities has it."""
     role: _access_pb2.AccessRole.ValueType
     schema: _builtins.str
+    """Only on this schema. Default: on the whole server."""
     table: _builtins.str
+    """Only on this table of the schema."""
     release: _builtins.str
-    """releases/{id}"""
+    """Only on this release: releases/{id}."""
     def __init__(
         self,
         *,
@@ -602,8 +606,9 @@ class PrivacyBudget(_message.Message):
     people: _builtins.str
     """A name for these people: 1 to 200 characters that show, without spaces."""
     epsilon: _builtins.str
-    """The most that all releases together may spend, as exact decimals: the epsilons and deltas of releases add up."""
+    """The most that all releases together may spend, an exact decimal: the epsilons of releases add up."""
     delta: _builtins.str
+    """The most of delta, an exact decimal: the deltas add up as well."""
     spent_epsilon: _builtins.str
     """The part that is spent, also by releases that failed or were cancelled."""
     spent_delta: _builtins.str

@@ -61,18 +61,18 @@ class ClassificationRequest(_message.Message):
     release: _builtins.str
     """releases/{id}: a release that was not replaced, of a source that did not change since."""
     folds: _builtins.int
-    """Folds of the cross-validation, 2 to 100. 0: 10."""
+    """Folds of the cross-validation, 2 to 100. Default: 10."""
     seed: _builtins.int
     """Seed of the drawn records, of the folds and of the classifiers."""
     max_records: _builtins.int
-    """At most so many records of the source are used. 0: 50,000."""
+    """At most so many records of the source are used. Default: 50,000."""
     choose_inside_folds: _builtins.bool
     """Chooses a transformation for the training records of each fold, in place of the released one, which was chosen with
     all records at hand.
     """
     publish: _builtins.bool
-    """Also writes the figures as table <name>_classification beside the release. They are computed from suppressed
-    records and from the source, too: nobody could compute them from the release.
+    """Also writes the figures as a table beside the release, whose name ends in _classification. They are computed from
+    suppressed records and from the source, too: nobody could compute them from the release.
     """
     @_builtins.property
     def classes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -80,11 +80,11 @@ class ClassificationRequest(_message.Message):
 
     @_builtins.property
     def features(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The released columns to predict from. Empty: all quasi-identifiers."""
+        """The released columns to predict from. Default: all quasi-identifiers."""
 
     @_builtins.property
     def classifiers(self) -> _containers.RepeatedScalarFieldContainer[Global___Classifier.ValueType]:
-        """Empty: all."""
+        """The kinds of classifiers. Default: all of them."""
 
     def __init__(
         self,

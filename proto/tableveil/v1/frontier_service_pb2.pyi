@@ -40,12 +40,12 @@ class SubmitFrontierRequest(_message.Message):
     @_builtins.property
     def k(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Values of k, each in place of the k of the policy's k-anonymity, which is required. The policy's other privacy
-        models stay. None means the policy's own k.
+        models stay. Default: the policy's own k.
         """
 
     @_builtins.property
     def suppression_limits(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Exact decimals from 0 to 1. None means the policy's own."""
+        """Suppression limits: exact decimals from 0 to 1. Default: the policy's own."""
 
     def __init__(
         self,

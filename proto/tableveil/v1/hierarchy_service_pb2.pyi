@@ -243,7 +243,7 @@ class PreviewHierarchyRequest(_message.Message):
     column: _builtins.str
     groups: _builtins.int
     """How many groups of a level are shown at most: the first half and the last half of them, in the order of their
-    values. 0 means 20; more than 1000 means 1000.
+    values. Default: 20; more than 1000 means 1000.
     """
     values: _builtins.bool
     """Whether single values are shown: the groups of level 0, and examples of what is not covered."""
@@ -450,7 +450,7 @@ class CompareHierarchiesRequest(_message.Message):
     LATER_FIELD_NUMBER: _builtins.int
     EXAMPLES_FIELD_NUMBER: _builtins.int
     examples: _builtins.int
-    """How many values are shown of each kind of difference; none by default, at most 1000."""
+    """How many values are shown of each kind of difference. Default: none. At most 1000."""
     @_builtins.property
     def earlier(self) -> _policy_pb2.StoredHierarchy: ...
     @_builtins.property

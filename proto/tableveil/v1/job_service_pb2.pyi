@@ -157,8 +157,8 @@ class SubmitJobRequest(_message.Message):
     that failed for a reason that may have passed. Refused: the name with another request.
     """
     trial: _builtins.bool
-    """Makes a trial: a release that only its maker sees, in private until PromoteRelease or until it expires after 7 days.
-    Neither the releases of the same people nor the target are asked before it is promoted.
+    """Makes a trial: a release that only its maker sees, until it is promoted or expires after 7 days. Neither the
+    releases of the same people nor the target are asked before it is promoted.
     """
     @_builtins.property
     def policy(self) -> _policy_pb2.Policy: ...
@@ -260,7 +260,7 @@ class CancelJobRequest(_message.Message):
     name: _builtins.str
     """jobs/{id}"""
     keep_best: _builtins.bool
-    """Ends the search, and writes the best that it has found. Refused while there is none, and for jobs that have nothing
+    """Ends only the search, and goes on with the best that it has found. Refused while there is none, and for jobs that have nothing
     valid before their end, such as microaggregation and record-level games (NOTHING_TO_KEEP); without effect once the
     search has ended.
     """
@@ -331,7 +331,7 @@ class ResubmitJobRequest(_message.Message):
     name: _builtins.str
     """jobs/{id}"""
     widen: _builtins.bool
-    """Widens its policy first, as WidenPolicy does. Refused: for a job without a policy."""
+    """First extends bounds of its policy that do not cover all values any more. Refused: for a job without a policy."""
     request_id: _builtins.str
     """A name for this call, by the rule of SubmitJob: the same call again gets the first answer. It does not name the
     new job.

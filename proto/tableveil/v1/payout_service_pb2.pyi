@@ -110,7 +110,7 @@ class SubmitPayoutSweepRequest(_message.Message):
     @_builtins.property
     def gains(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Amounts that a successful attack gains the adversary and costs the publisher: exact decimals of at least 0, each
-        once. At a gain of at most the adversary's cost nobody attacks. None means 0 to 2000 by 100.
+        once. At a gain of at most the adversary's cost nobody attacks. Default: 0 to 2000 by 100.
         """
 
     def __init__(

@@ -354,7 +354,7 @@ class PromoteReleaseRequest(_message.Message):
     """A name for the change, by the rule of SubmitJob: the same request again gets the first answer."""
     @_builtins.property
     def other_people(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Names of releases of other people, in place of those that its policy names."""
+        """Releases of other people, in place of those that its policy names."""
 
     def __init__(
         self,
@@ -447,7 +447,7 @@ class PublishReleaseRequest(_message.Message):
     """A name for the change, by the rule of SubmitJob: the same request again gets the first answer."""
     @_builtins.property
     def other_people(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Names of releases of other people, beside those that its policy names."""
+        """Releases of other people, beside those that its policy names."""
 
     def __init__(
         self,

@@ -44,10 +44,10 @@ class RiskRequest(_message.Message):
     source_query: _builtins.str
     """One SELECT over tables of the database, as a policy's `source_query`: its rows."""
     weight_column: _builtins.str
-    """A numeric column of survey weights: how many people each record stands for. Empty: no individual risks."""
+    """A numeric column of survey weights: how many people each record stands for. Default: no individual risks."""
     largest_subset: _builtins.int
-    """Largest size of the subsets of quasi-identifiers that attribute risk and special uniques are computed for. 0: 3, or
-    2 if there are so many combinations of values that 3 would take long.
+    """Largest size of the subsets of quasi-identifiers that attribute risk and special uniques are computed for. Default:
+    3, or 2 if there are so many combinations of values that 3 would take long.
     """
     records: _builtins.bool
     """Also keeps the risks of each combination of values, for the owner."""
@@ -61,7 +61,7 @@ class RiskRequest(_message.Message):
 
     @_builtins.property
     def quasi_identifiers(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The columns by which people could be recognized. Empty: those in `compare`; if that is empty, too, a release's
+        """The columns by which people could be recognized. Default: those in `compare`; if that is empty, too, a release's
         quasi-identifiers, or those of a table that a policy draft would guess: a warning says so.
         """
 
@@ -73,7 +73,7 @@ class RiskRequest(_message.Message):
 
     @_builtins.property
     def thresholds(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Exact decimals above 0 and below 1: records whose risk is above each are counted. Empty: 0.05, 0.1, 0.2, 0.33."""
+        """Exact decimals above 0 and below 1: records whose risk is above each are counted. Default: 0.05, 0.1, 0.2, 0.33."""
 
     @_builtins.property
     def compare(self) -> _containers.RepeatedCompositeFieldContainer[Global___QuasiIdentifierSet]:

@@ -81,7 +81,7 @@ class ListTablesRequest(_message.Message):
     """0 means 50; more than 1000 means 1000."""
     page_token: _builtins.str
     schema: _builtins.str
-    """Only tables of this schema. Default: of all."""
+    """Only tables of this schema. Default: all tables."""
     def __init__(
         self,
         *,
@@ -185,7 +185,7 @@ class DescribeTableRequest(_message.Message):
     TABLE_FIELD_NUMBER: _builtins.int
     VALUES_FIELD_NUMBER: _builtins.int
     values: _builtins.int
-    """How many of the most frequent values of each column to return, with the least and greatest; 0 for none, at most
+    """How many of the most frequent values of each column to show, with the least and greatest. Default: none. At most
     1000.
     """
     @_builtins.property
@@ -562,19 +562,19 @@ class CsvFormat(_message.Message):
     TRIMMED_FIELD_NUMBER: _builtins.int
     THOUSANDS_FIELD_NUMBER: _builtins.int
     delimiter: _builtins.str
-    """A single character, or \\t for a tab; empty means a comma."""
+    """The character between columns, or \\t for a tab. Default: a comma."""
     quote: _builtins.str
-    """A single character; empty means a double quote."""
+    """The character around values. Default: a double quote."""
     no_header: _builtins.bool
     """Whether the first line holds rows already and not the names of the columns. They are column1, column2, … then."""
     null_text: _builtins.str
-    """A text that stands for NULL; by default the empty one."""
+    """A text that stands for NULL. Default: the empty one."""
     quoted_nulls: _builtins.bool
-    """Whether null_text and null_texts mean NULL in quotes, too."""
+    """Whether the texts for NULL stand for it in quotes, too."""
     encoding: Global___CsvEncoding.ValueType
     """One of the usual encodings; see encoding_name for all others."""
     max_rejected: _builtins.int
-    """How many lines that cannot be read, or do not fit, may be left out."""
+    """How many lines that cannot be read, or do not fit, may be left out. Default: 0."""
     all_text: _builtins.bool
     """Whether all columns that have none in `types` are text."""
     encoding_name: _builtins.str
@@ -584,15 +584,15 @@ class CsvFormat(_message.Message):
     decimal_comma: _builtins.bool
     """Whether numbers have a comma instead of a point: 1,5."""
     date_format: _builtins.str
-    """How dates are written, as strptime has it: %d.%m.%Y. Empty: 2024-02-29."""
+    """How dates are written, as strptime has it: %d.%m.%Y. Default: 2024-02-29."""
     timestamp_format: _builtins.str
-    """How timestamps without a time zone are written. Empty: 2024-02-29 10:30:00."""
+    """How timestamps without a time zone are written. Default: 2024-02-29 10:30:00."""
     drop_unnamed: _builtins.bool
-    """Whether columns without a name are left out. Refused if one has a value."""
+    """Whether columns with neither a name nor a value are left out. Refused: a value without a name."""
     skip_lines: _builtins.int
-    """Lines before the names of the columns."""
+    """Lines before the names of the columns. Default: 0."""
     header_lines: _builtins.int
-    """Lines of the header; the first one has the names, and the others are left out. 0 means 1."""
+    """Lines of the header; the first one has the names, and the others, such as units, are left out. Default: 1."""
     whole_last_line: _builtins.bool
     """Whether a last line without a line end is refused: its last value may be cut."""
     @_builtins.property
@@ -815,7 +815,7 @@ class ErasePersonsRequest(_message.Message):
     PERSONS_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     person_column: _builtins.str
-    """The column that identifies people. Missing: the person_column of the policies for releases of the table."""
+    """The column that identifies people. Default: the one that the policies for releases of the table name."""
     request_id: _builtins.str
     """A name for the change, by the rule of SubmitJob: the same request again gets the first answer."""
     @_builtins.property

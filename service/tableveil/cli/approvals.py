@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from tableveil import wording
+from tableveil.cli.request_options import request_option
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import ONCE, CommandSession, verb
 from tableveil.client import Client
@@ -50,7 +51,7 @@ def review(session: CommandSession, release: str) -> None:
 
 @click.command()
 @click.argument("release")
-@click.option("--note", required=True, metavar="TEXT", help="Why, for the ledger.")
+@request_option(release_service_pb2.ApproveReleaseRequest, "note", metavar="TEXT")
 @ONCE
 @verb
 def approve(session: CommandSession, release: str, note: str) -> None:
@@ -64,7 +65,7 @@ def approve(session: CommandSession, release: str, note: str) -> None:
 
 @click.command()
 @click.argument("release")
-@click.option("--note", required=True, metavar="TEXT", help="Why, for the ledger.")
+@request_option(release_service_pb2.RejectReleaseRequest, "note", metavar="TEXT")
 @ONCE
 @verb
 def reject(session: CommandSession, release: str, note: str) -> None:

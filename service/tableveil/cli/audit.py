@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import click
 
 from tableveil import wording
 from tableveil.cli.exit_codes import ExitCode
-from tableveil.cli.grouped import grouped
+from tableveil.cli.request_options import option, request_option, request_options
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import LIMIT, CommandSession, verb
 from tableveil.v1 import audit_service_pb2 as v1
@@ -30,8 +29,8 @@ def audit() -> None:
 
 @audit.command("verify")
 @click.argument("files", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--head", default="", metavar="HASH", help="The hash of an entry that you kept: it must be there.")
-@click.option("--after", metavar="HASH", help="Where FILES begin, if the files before them are not kept any more.")
+@request_option(v1.VerifyAuditRequest, "head", default="", metavar="HASH")
+@request_option(v1.VerifyAuditRequest, "after", metavar="HASH")
 @verb
 def verify_files(session: CommandSession, files: tuple[Path, ...], head: str, after: str | None) -> None:
     """Check that no entry of FILES was changed, added or removed; several files in the order of their entries.
@@ -64,39 +63,32 @@ def _verified(
     return verify(files, head, after)
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """The entries that are shown."""
-
-    principal: Annotated[str, click.option("--principal", default="", help="Only entries about this principal.")]
-    method: Annotated[str, click.option("--method", default="", help="Only calls of this method, such as SubmitJob.")]
-    code: Annotated[
-        str, click.option("--code", default="", help="Only calls with this gRPC status, or this reason of failure.")
-    ]
-    since: Annotated[
-        datetime | None,
-        click.option(
-            "--since",
-            type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]),
-            help="Only entries from this time on, which is UTC.",
-        ),
-    ]
-
-
 @audit.command()
 @click.option(
     "--file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Ask this file, not a server."
 )
-@grouped(_Wanted, "wanted")
+@request_options(
+    v1.ListAuditEntriesRequest,
+    "wanted",
+    "principal",
+    "method",
+    "code",
+    option(
+        "since",
+        note="In UTC.",
+        type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]),
+        callback=lambda _, __, at: at and at.replace(tzinfo=UTC),
+    ),
+)
 @LIMIT
 @verb
-def show(session: CommandSession, file: Path | None, wanted: _Wanted, limit: int) -> None:
+def show(session: CommandSession, file: Path | None, wanted: v1.ListAuditEntriesRequest, limit: int) -> None:
     """Show entries, newest first. It takes the role auditor, or the file."""
     if file is not None:
         entries = _in_file(file, wanted, limit)
     else:
-        at = None if wanted.since is None else wanted.since.replace(tzinfo=UTC)
-        asked = session.client.list_audit_entries(wanted.principal, wanted.method, wanted.code, at)
+        since = wanted.since.ToDatetime(UTC) if wanted.HasField("since") else None
+        asked = session.client.list_audit_entries(wanted.principal, wanted.method, wanted.code, since)
         entries = list(islice(asked, limit))
     if session.output.as_json:
         session.output.json(v1.ListAuditEntriesResponse(entries=entries))
@@ -105,13 +97,14 @@ def show(session: CommandSession, file: Path | None, wanted: _Wanted, limit: int
     session.output.show(listing(columns, list(map(_row, entries)), "No entries."))
 
 
-def _in_file(file: Path, wanted: _Wanted, limit: int) -> list[v1.AuditEntry]:
+def _in_file(file: Path, wanted: v1.ListAuditEntriesRequest, limit: int) -> list[v1.AuditEntry]:
     """The last wanted entries of a file, newest first; lines that are no entries are for `verify`."""
     from tableveil.audit.entry import read_entries
     from tableveil.convert.audit import audit_entry_to_proto
     from tableveil.state.audit_entries import AuditFilter
 
-    audited = AuditFilter(wanted.principal, wanted.method, wanted.code, wanted.since)
+    since = wanted.since.ToDatetime() if wanted.HasField("since") else None
+    audited = AuditFilter(wanted.principal, wanted.method, wanted.code, since)
     last = deque(filter(audited.wants, read_entries(file)), limit)
     return list(map(audit_entry_to_proto, reversed(last)))
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 import click
 from rich.console import Group, RenderableType
@@ -14,7 +12,7 @@ from rich.text import Text
 from tableveil import wording
 from tableveil.cli.files import require_free, write_text
 from tableveil.cli.follow import follow
-from tableveil.cli.grouped import grouped
+from tableveil.cli.request_options import option, request_options
 from tableveil.cli.tables import facts, listing
 from tableveil.cli.verb import CommandSession, verb
 from tableveil.client.names import RELEASES, resource_name
@@ -23,81 +21,29 @@ from tableveil.v1 import classification_service_pb2 as v1
 
 RESULT = v1.ClassificationReport
 
-_CLASSIFIERS = {
-    wording.enum_word(name, "CLASSIFIER_").replace(" ", "-"): number
-    for name, number in v1.Classifier.items()
-    if number != v1.CLASSIFIER_UNSPECIFIED
-}
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """The assessment that is asked for."""
-
-    release: Annotated[str, click.argument("release")]
-    classes: Annotated[
-        tuple[str, ...],
-        click.option(
-            "--class",
-            "classes",
-            multiple=True,
-            required=True,
-            metavar="COLUMN",
-            help="A column to be told, which is released as it is. Several: each is told for itself.",
-        ),
-    ]
-    features: Annotated[
-        tuple[str, ...],
-        click.option(
-            "--feature",
-            "features",
-            multiple=True,
-            metavar="COLUMN",
-            help="A released column by which. Default: all quasi-identifiers.",
-        ),
-    ]
-    classifiers: Annotated[
-        tuple[str, ...],
-        click.option(
-            "--classifier",
-            "classifiers",
-            multiple=True,
-            type=click.Choice(list(_CLASSIFIERS)),
-            help="Default: all of them.",
-        ),
-    ]
-    folds: Annotated[
-        int | None,
-        click.option("--folds", type=click.IntRange(min=2), help="Folds of the cross-validation. Default: 10."),
-    ]
-    seed: Annotated[
-        int, click.option("--seed", type=click.IntRange(min=0), default=0, help="Draws records and folds. Default: 0.")
-    ]
-    max_records: Annotated[
-        int | None,
-        click.option("--max-records", type=click.IntRange(min=2), help="Look at so many at most. Default: 50,000."),
-    ]
-    choose_inside_folds: Annotated[
-        bool,
-        click.option(
-            "--choose-inside-folds",
-            is_flag=True,
-            help="Choose a transformation for each fold's training records alone, instead of taking the released one.",
-        ),
-    ]
-    publish: Annotated[
-        bool, click.option("--publish", is_flag=True, help="Also write the figures as a table beside the release.")
-    ]
-
 
 @click.command()
-@grouped(_Asked, "asked")
+@click.argument("release")
+@request_options(
+    v1.ClassificationRequest,
+    "asked",
+    option("classes", "--class", metavar="COLUMN"),
+    option("features", "--feature", metavar="COLUMN"),
+    option("classifiers", "--classifier"),
+    option("folds", type=click.IntRange(min=2)),
+    option("seed", type=click.IntRange(min=0)),
+    option("max_records", type=click.IntRange(min=2)),
+    "choose_inside_folds",
+    "publish",
+)
 @click.option(
     "--html", type=click.Path(path_type=Path), metavar="FILE", help="Also write a page with charts and all figures."
 )
 @click.option("--overwrite", is_flag=True, help="Let --html replace a file.")
 @verb
-def classify(session: CommandSession, asked: _Asked, html: Path | None, overwrite: bool) -> None:
+def classify(
+    session: CommandSession, release: str, asked: v1.ClassificationRequest, html: Path | None, overwrite: bool
+) -> None:
     """Measure how well classifiers that are trained on a release tell a class.
 
     They are trained on the release and on its source, and evaluated on the same records, which they were not trained
@@ -106,18 +52,8 @@ def classify(session: CommandSession, asked: _Asked, html: Path | None, overwrit
     """
     if html is not None:
         require_free(html, "html", overwrite)
-    request = v1.ClassificationRequest(
-        release=resource_name(RELEASES, asked.release),
-        classes=asked.classes,
-        features=asked.features,
-        classifiers=[_CLASSIFIERS[name] for name in asked.classifiers],
-        folds=asked.folds or 0,
-        seed=asked.seed,
-        max_records=asked.max_records or 0,
-        choose_inside_folds=asked.choose_inside_folds,
-        publish=asked.publish,
-    )
-    job = session.client.submit_analysis(v1.AssessClassifiersRequest(classification=request))
+    asked.release = resource_name(RELEASES, release)
+    job = session.client.submit_analysis(v1.AssessClassifiersRequest(classification=asked))
     show_result(session, follow(session, job.name, session.output.err).result, html, overwrite)
 
 

@@ -7,6 +7,8 @@ from rich.console import Group
 from rich.text import Text
 
 from tableveil import wording
+from tableveil.cli.request_options import request_option
+from tableveil.cli.source_query import SCHEMA
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import DATABASE, CommandSession, verb
 from tableveil.client.names import source_reference
@@ -14,7 +16,7 @@ from tableveil.v1 import table_service_pb2
 
 
 @click.command()
-@click.option("--schema", default="", help="List only the tables of this schema.")
+@request_option(table_service_pb2.ListTablesRequest, "schema", default="")
 @DATABASE
 @verb
 def tables(session: CommandSession, schema: str) -> None:
@@ -38,14 +40,8 @@ def tables(session: CommandSession, schema: str) -> None:
 
 @click.command()
 @click.argument("table")
-@click.option("--schema", help="The table's schema. TABLE is then its name as it is, with all dots in it.")
-@click.option(
-    "--values",
-    type=click.IntRange(0, 1000),
-    default=0,
-    show_default=True,
-    help="How many of the most frequent values of each column to show, with the least and greatest.",
-)
+@SCHEMA
+@request_option(table_service_pb2.DescribeTableRequest, "values", type=click.IntRange(0, 1000), default=0)
 @DATABASE
 @verb
 def describe(session: CommandSession, table: str, schema: str | None, values: int) -> None:

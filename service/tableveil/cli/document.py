@@ -9,7 +9,8 @@ from google.protobuf import json_format
 
 from tableveil.cli.files import require_free, write_text
 from tableveil.cli.output import Output
-from tableveil.document import load_policy, to_yaml
+from tableveil.cli.policy_file import PolicyFile
+from tableveil.document import to_yaml
 from tableveil.errors import InvalidError
 from tableveil.v1 import policy_pb2
 
@@ -43,12 +44,7 @@ def convert(file: Path, syntax: str | None, output: Path | None, overwrite: bool
 
 
 def _read(file: Path) -> policy_pb2.Policy:
-    if _SUFFIXES.get(file.suffix.lower()) == "sql":
-        return _of_statement(file)
-    policy, faults = load_policy(file)
-    if faults:
-        raise InvalidError.about("POLICY_INVALID", "the policy is invalid", faults)
-    return policy
+    return _of_statement(file) if _SUFFIXES.get(file.suffix.lower()) == "sql" else PolicyFile(file).sound()
 
 
 def _of_statement(file: Path) -> policy_pb2.Policy:

@@ -14,7 +14,6 @@ from tableveil.cli.source_query import TableOrQuery
 from tableveil.cli.verb import DATABASE, CommandSession, verb
 from tableveil.client.names import source_reference
 from tableveil.document import to_commented_yaml, to_yaml
-from tableveil.errors import InvalidError
 from tableveil.v1 import draft_service_pb2
 
 
@@ -74,12 +73,9 @@ def widen(session: CommandSession, policy: PolicyFile, output: Path | None, over
     """
     if output is not None:
         require_free(output, "output", overwrite)
-    message, faults = policy.load()
-    if faults:
-        raise InvalidError.about("POLICY_INVALID", "the policy is invalid", faults)
     from tableveil.convert.tables import BOUND_TO, without_loads
 
-    wider = session.client.widen_policy(message)
+    wider = session.client.widen_policy(policy.sound())
     again, loads = without_loads(wider.policy)
     wider.policy.CopyFrom(again)
     if loads:

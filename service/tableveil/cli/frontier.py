@@ -12,13 +12,14 @@ from rich.text import Text
 from tableveil import wording
 from tableveil.cli.follow import follow
 from tableveil.cli.policy_file import PolicyFile, policy_argument
+from tableveil.cli.request_options import option, request_options
 from tableveil.cli.tables import facts, listing
 from tableveil.cli.verb import CommandSession, verb
-from tableveil.errors import InvalidError
-from tableveil.v1 import frontier_service_pb2, policy_pb2
+from tableveil.v1 import frontier_service_pb2 as v1
+from tableveil.v1 import policy_pb2
 from tableveil.wording.methods import method_words
 
-RESULT = frontier_service_pb2.Frontier
+RESULT = v1.Frontier
 
 # Far more than a frontier may have, far below what would fill the memory.
 _WIDEST_RANGE = 10_000
@@ -48,28 +49,24 @@ def _limits(ctx: click.Context, param: click.Parameter, value: str | None) -> li
 
 @click.command()
 @policy_argument
-@click.option("--k", "ks", callback=_ks, metavar="K", help="Such as 2..20 or 2,5,10. Default: the policy's.")
-@click.option(
-    "--limit",
-    "limits",
-    callback=_limits,
-    metavar="LIMITS",
-    help="Suppression limits, such as 0,0.01,0.05. Default: the policy's.",
+@request_options(
+    v1.SubmitFrontierRequest,
+    "asked",
+    option("k", note="Such as 2..20 or 2,5,10.", multiple=False, type=str, callback=_ks, metavar="K"),
+    option(
+        "suppression_limits", "--limit", note="Such as 0,0.01,0.05.", multiple=False, callback=_limits, metavar="LIMITS"
+    ),
 )
 @verb
-def frontier(session: CommandSession, policy: PolicyFile, ks: list[int], limits: list[str]) -> None:
+def frontier(session: CommandSession, policy: PolicyFile, asked: v1.SubmitFrontierRequest) -> None:
     """Show the best score for every k with every suppression limit.
 
     Nothing is released, and the policy's target is ignored. The search is one job, which can be watched and cancelled.
     With --json, one JSON object per line: the job at each change, then the frontier.
     """
-    client, output = session.client, session.output
-    message, faults = policy.load()
-    if faults:
-        raise InvalidError.about("POLICY_INVALID", "the policy is invalid", faults)
-    request = frontier_service_pb2.SubmitFrontierRequest(policy=message, k=ks, suppression_limits=limits)
-    job = client.submit_analysis(request, policy.directory)
-    show_result(session, follow(session, job.name, output.err).result)
+    asked.policy.CopyFrom(policy.sound())
+    job = session.client.submit_analysis(asked, policy.directory)
+    show_result(session, follow(session, job.name, session.output.err).result)
 
 
 def show_result(session: CommandSession, name: str) -> None:
@@ -78,7 +75,7 @@ def show_result(session: CommandSession, name: str) -> None:
     session.output.result("frontier", result, _frontier)
 
 
-def _frontier(frontier: frontier_service_pb2.Frontier) -> RenderableType:
+def _frontier(frontier: v1.Frontier) -> RenderableType:
     """One row per k, one column per limit."""
     points = {(point.k, point.suppression_limit): point for point in frontier.points}
     ks, limits = dict.fromkeys(k for k, _ in points), dict.fromkeys(limit for _, limit in points)
@@ -103,7 +100,7 @@ def _frontier(frontier: frontier_service_pb2.Frontier) -> RenderableType:
     )
 
 
-def _cell(point: frontier_service_pb2.FrontierPoint) -> str:
+def _cell(point: v1.FrontierPoint) -> str:
     if not point.HasField("optimum"):
         if not point.optimal and not point.HasField("lower_bound"):
             return "none found"
@@ -114,7 +111,7 @@ def _cell(point: frontier_service_pb2.FrontierPoint) -> str:
     return f"{wording.score(point.lower_bound)} to {score}" if point.HasField("lower_bound") else f"<= {score}"
 
 
-def _legend(frontier: frontier_service_pb2.Frontier, has_own: bool) -> list[str]:
+def _legend(frontier: v1.Frontier, has_own: bool) -> list[str]:
     """Explains the marks of the table's cells, if it has any."""
     lines = []
     if has_own:

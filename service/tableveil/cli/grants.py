@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice
-from typing import Annotated
 
 import click
 
-from tableveil.cli.grouped import grouped
+from tableveil.cli.request_options import option, request_options
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import LIMIT, ONCE, CommandSession, verb
 from tableveil.v1 import access_service_pb2 as v1
@@ -21,35 +19,16 @@ def grants() -> None:
     """Give principals and groups roles, and take them back."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Scope:
-    """The part of the server that a role is for."""
-
-    schema: Annotated[
-        str, click.option("--schema", default="", help="Only on this schema; without it, on the whole server.")
-    ]
-    table: Annotated[str, click.option("--table", default="", help="Only on this table of the schema.")]
-    release: Annotated[
-        str, click.option("--release", default="", metavar="RELEASE", help="Only on this release, such as releases/7.")
-    ]
-
-
 @grants.command()
 @click.argument("role", type=click.Choice([*ROLES]))
-@click.option("--principal", default="", help="A person or a program, by its name.")
-@click.option("--group", default="", help="A group, as the provider of identities has it.")
-@grouped(_Scope, "scope")
+@request_options(v1.GrantRule, "rule", "principal", "group", "schema", "table", option("release", metavar="RELEASE"))
 @ONCE
 @verb
-def add(session: CommandSession, role: str, principal: str, group: str, scope: _Scope) -> None:
+def add(session: CommandSession, role: str, rule: v1.GrantRule) -> None:
     """Give ROLE to a principal or to a group."""
-    if bool(principal) == bool(group):
+    if rule.WhichOneof("grantee") is None:
         raise click.UsageError("Name either --principal or --group.")
-    rule = v1.GrantRule(role=ROLES[role], schema=scope.schema, table=scope.table, release=scope.release)
-    if group:
-        rule.group = group
-    else:
-        rule.principal = principal
+    rule.role = ROLES[role]
     made = session.client.add_grant(rule)
     if session.output.as_json:
         session.output.json({"grant": made})

@@ -15,11 +15,11 @@ from tableveil.cli.files import require_free, whole_file
 from tableveil.cli.grouped import grouped
 from tableveil.cli.hierarchy_tables import comparison_table, preview_table, reference
 from tableveil.cli.output import as_dict
+from tableveil.cli.policy_file import PolicyFile
 from tableveil.cli.source_query import SCHEMA
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import ONCE, CommandSession, verb
 from tableveil.client.names import source_reference
-from tableveil.document import load_policy
 from tableveil.errors import InvalidError, nearest, shortened
 from tableveil.v1 import hierarchy_service_pb2, policy_pb2
 
@@ -271,7 +271,7 @@ def preview(
         asked.table.CopyFrom(source_reference(place[0], schema))
     directory = Path()
     if policy is not None:
-        message = _policy(policy)
+        message = PolicyFile(policy).sound()
         directory = policy.parent
         asked.hierarchy.CopyFrom(_hierarchy_of(message, place[-1]))
         if len(place) == 1 and not which.alone:
@@ -288,13 +288,6 @@ def preview(
         return
     column = f"{wording.table_name(asked.table)}.{wording.short(asked.column)}" if asked.column else ""
     session.output.show(preview_table(answer, column))
-
-
-def _policy(path: Path) -> policy_pb2.Policy:
-    message, faults = load_policy(path)
-    if faults:
-        raise InvalidError.about("POLICY_INVALID", "the policy is invalid", faults)
-    return message
 
 
 def _hierarchy_of(policy: policy_pb2.Policy, column: str) -> policy_pb2.Hierarchy:

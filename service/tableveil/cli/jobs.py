@@ -11,25 +11,26 @@ from rich.text import Text
 from tableveil import wording
 from tableveil.cli.error_block import error_block
 from tableveil.cli.follow import ON_UNPUBLISHED, follow, settle
+from tableveil.cli.request_options import request_option
 from tableveil.cli.tables import facts, listing
-from tableveil.cli.verb import LIMIT, ONCE, CommandSession, state_option, verb
+from tableveil.cli.verb import LIMIT, ONCE, CommandSession, verb
 from tableveil.client.failures import error_from
 from tableveil.client.names import JOBS, resource_name
 from tableveil.client.watching import ENDED
-from tableveil.v1 import job_service_pb2
+from tableveil.v1 import job_service_pb2 as v1
 from tableveil.wording.progress import activity, findings
 
 
 @click.command()
-@state_option(job_service_pb2.JobState)
+@request_option(v1.ListJobsRequest, "states", "--state")
 @LIMIT
 @verb
-def jobs(session: CommandSession, states: list[job_service_pb2.JobState.ValueType], limit: int) -> None:
+def jobs(session: CommandSession, state: list[v1.JobState.ValueType], limit: int) -> None:
     """List jobs, newest first."""
     output = session.output
-    entries = list(islice(session.client.list_jobs(states), limit))
+    entries = list(islice(session.client.list_jobs(state), limit))
     if output.as_json:
-        output.json(job_service_pb2.ListJobsResponse(jobs=entries))
+        output.json(v1.ListJobsResponse(jobs=entries))
         return
     rows = [
         (
@@ -59,7 +60,7 @@ def watch(session: CommandSession, job: str, on_unpublished: str) -> None:
 
 @click.command()
 @click.argument("job")
-@click.option("--keep-best", is_flag=True, help="Stop only the search, and go on with the best that it has found.")
+@request_option(v1.CancelJobRequest, "keep_best")
 @verb
 def cancel(session: CommandSession, job: str, keep_best: bool) -> None:
     """Ask a job to stop.
@@ -79,7 +80,7 @@ def cancel(session: CommandSession, job: str, keep_best: bool) -> None:
 @click.command()
 @click.argument("job")
 @click.option("--wait", is_flag=True, help="Show progress until the new job ends, and its release is published.")
-@click.option("--widen", is_flag=True, help="First extend bounds of its policy that do not cover all values any more.")
+@request_option(v1.ResubmitJobRequest, "widen")
 @ON_UNPUBLISHED
 @ONCE
 @verb
@@ -108,7 +109,7 @@ def delete(session: CommandSession, job: str) -> None:
     """
     session.client.delete_job(job)
     if session.output.as_json:
-        session.output.json(job_service_pb2.DeleteJobResponse())
+        session.output.json(v1.DeleteJobResponse())
     else:
         session.output.show(f"{resource_name(JOBS, job)} is deleted.")
 
@@ -120,7 +121,7 @@ def _watched(session: CommandSession, name: str, on_unpublished: str) -> None:
     settle(session, ended, on_unpublished, lambda: None if output.as_json else output.show(seen))
 
 
-def job_details(job: job_service_pb2.Job) -> RenderableType:
+def job_details(job: v1.Job) -> RenderableType:
     """All facts about a job."""
     rows = [
         ("state", activity(job)),

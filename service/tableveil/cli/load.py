@@ -19,6 +19,7 @@ from tableveil import wording
 from tableveil.cli.grouped import grouped
 from tableveil.cli.guess import first_values, flags
 from tableveil.cli.interruptible import interruptible
+from tableveil.cli.request_options import option, pairs, request_options
 from tableveil.cli.source_query import SCHEMA
 from tableveil.cli.table_names import named_table
 from tableveil.cli.tables import facts, listing
@@ -26,6 +27,7 @@ from tableveil.cli.verb import DATABASE, DATABASE_OR_NEW, LIMIT, CommandSession,
 from tableveil.client.verbs.tables import FileFormat, is_parquet, is_postgresql
 from tableveil.errors import InvalidError
 from tableveil.v1 import table_service_pb2
+from tableveil.v1.table_service_pb2 import CsvFormat
 
 if TYPE_CHECKING:
     from tableveil.client.loads import GuessedFormat, StoredRows
@@ -34,181 +36,53 @@ _MOST_LINES_SHOWN = 20
 _DIGITS_OF_YEAR = 4
 
 
-@dataclass(frozen=True, slots=True)
-class _Csv:
-    """The stated part of how a CSV file is written."""
+def _years(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, int]:
+    years = pairs(ctx, param, values)
+    for column, year in years.items():
+        if not (year.isascii() and year.isdecimal() and len(year) == _DIGITS_OF_YEAR):
+            raise click.BadParameter(f"{column}={year} has no year of four digits", param_hint=param.opts[0])
+    return {column: int(year) for column, year in years.items()}
 
-    delimiter: Annotated[
-        str, click.option("--delimiter", default="", help="CSV: what tells columns apart.  [default: ,]")
-    ]
-    quote: Annotated[str, click.option("--quote", default="", help='CSV: what encloses values.  [default: "]')]
-    header: Annotated[
-        bool | None,
-        click.option(
-            "--header/--no-header",
-            default=None,
-            help="CSV: without, the first line holds values of column1, column2, …",
-        ),
-    ]
-    nulls: Annotated[
-        tuple[str, ...],
-        click.option(
-            "--null", "nulls", multiple=True, help="CSV: what stands for NULL; may be repeated.  [default: nothing]"
-        ),
-    ]
-    quoted_nulls: Annotated[
-        bool, click.option("--quoted-nulls", is_flag=True, help="CSV: it stands for NULL in quotes, too.")
-    ]
-    encoding: Annotated[
-        str | None,
-        click.option("--encoding", help="CSV: any that Python knows, such as cp1252 or utf-16.  [default: utf-8]"),
-    ]
-    types: Annotated[
-        tuple[str, ...],
-        click.option(
-            "--type", "types", multiple=True, metavar="COLUMN=TYPE", help="CSV: a column's type; may be repeated."
-        ),
-    ]
-    all_text: Annotated[bool, click.option("--all-text", is_flag=True, help="CSV: columns without --type are text.")]
-    decimal_comma: Annotated[
-        bool | None,
-        click.option("--decimal-comma/--decimal-point", default=None, help="CSV: numbers are written 1,5 or 1.5."),
-    ]
-    date_format: Annotated[
-        str,
-        click.option(
-            "--date-format", default="", metavar="FORMAT", help="CSV: how dates are written, such as %d.%m.%Y."
-        ),
-    ]
-    timestamp_format: Annotated[
-        str, click.option("--timestamp-format", default="", metavar="FORMAT", help="CSV: the same of timestamps.")
-    ]
-    renames: Annotated[
-        tuple[str, ...],
-        click.option(
-            "--rename",
-            "renames",
-            multiple=True,
-            metavar="COLUMN=NAME",
-            help="CSV: another name for a column, or for that at a position from 1; may be repeated.",
-        ),
-    ]
-    drop_unnamed: Annotated[
-        bool,
-        click.option("--drop-unnamed", is_flag=True, help="CSV: leave out columns with neither a name nor a value."),
-    ]
-    skip_lines: Annotated[
-        int | None,
-        click.option("--skip-lines", type=click.IntRange(min=0), help="CSV: lines before the names.  [default: 0]"),
-    ]
-    header_lines: Annotated[
-        int,
-        click.option(
-            "--header-lines",
-            type=click.IntRange(min=1),
-            default=1,
-            show_default=True,
-            help="CSV: lines of the header; names are in the first, and others, such as units, are left out.",
-        ),
-    ]
-    whole_last_line: Annotated[
-        bool,
-        click.option(
-            "--whole-last-line", is_flag=True, help="CSV: refuse a last line without a line end: it may be cut off."
-        ),
-    ]
-    trimmed: Annotated[
-        tuple[str, ...],
-        click.option(
-            "--trim",
-            "trimmed",
-            multiple=True,
-            metavar="COLUMN",
-            help="CSV: drop blanks around values; may be repeated.",
-        ),
-    ]
-    thousands: Annotated[
-        tuple[str, ...],
-        click.option(
-            "--thousands",
-            "thousands",
-            multiple=True,
-            metavar="COLUMN=MARK",
-            help="CSV: what stands between groups of three digits; may be repeated.",
-        ),
-    ]
-    century_pivots: Annotated[
-        tuple[str, ...],
-        click.option(
-            "--century-pivot",
-            "century_pivots",
-            multiple=True,
-            metavar="COLUMN=YEAR",
-            help="CSV: the last year that two digits (%y) mean; may be repeated.",
-        ),
-    ]
-    no_guess: Annotated[
-        bool,
-        click.option(
-            "--no-guess", is_flag=True, help="CSV: take the defaults for what is not stated, as pipelines should."
-        ),
-    ]
-    max_rejected: Annotated[
-        int,
-        click.option(
-            "--max-rejected",
-            type=click.IntRange(min=0),
-            default=0,
-            show_default=True,
-            help="CSV: lines that may be left out because they cannot be read or do not fit.",
-        ),
-    ]
 
-    show_lines: Annotated[
-        bool,
-        click.option(
-            "--show-lines", is_flag=True, help="CSV: errors show values of the file, which a log may keep for others."
-        ),
-    ]
+_CSV = request_options(
+    CsvFormat,
+    "csv",
+    "delimiter",
+    "quote",
+    option(
+        "no_header",
+        "--header/--no-header",
+        default=None,
+        callback=lambda _, __, header: None if header is None else not header,
+        help="CSV: without, the first line holds values of column1, column2, …",
+    ),
+    option("null_texts", "--null", help="CSV: what stands for NULL; may be repeated.  [default: nothing]"),
+    "quoted_nulls",
+    option(
+        "encoding_name", "--encoding", help="CSV: any that Python knows, such as cp1252 or utf-16.  [default: utf-8]"
+    ),
+    option("types", "--type", metavar="COLUMN=TYPE"),
+    "all_text",
+    option("decimal_comma", "--decimal-comma/--decimal-point", default=None),
+    option("date_format", metavar="FORMAT"),
+    option("timestamp_format", metavar="FORMAT"),
+    option("renames", "--rename", metavar="COLUMN=NAME"),
+    "drop_unnamed",
+    option("skip_lines", type=click.IntRange(min=0)),
+    option("header_lines", type=click.IntRange(min=1)),
+    "whole_last_line",
+    option("trimmed", "--trim", metavar="COLUMN"),
+    option("thousands", metavar="COLUMN=MARK"),
+    option("century_pivots", "--century-pivot", metavar="COLUMN=YEAR", callback=_years),
+    option("max_rejected", type=click.IntRange(min=0)),
+    about="CSV",
+)
 
-    def stated(self) -> tuple[table_service_pb2.CsvFormat, list[str]]:
-        """The format by the options, and the names of the fields that must not be guessed."""
-        fields = {
-            "encoding": self.encoding is not None,
-            "header": self.header is not None,
-            "null_texts": bool(self.nulls),
-            "decimal_comma": self.decimal_comma is not None,
-            "date_format": bool(self.date_format),
-            "timestamp_format": bool(self.timestamp_format),
-            "skip_lines": self.skip_lines is not None,
-            "trimmed": bool(self.trimmed),
-            "thousands": bool(self.thousands),
-        }
-        first, *others = self.nulls or ("",)
-        how = table_service_pb2.CsvFormat(
-            types=_by_column(self.types, "--type", "TYPE"),
-            renames=_by_column(self.renames, "--rename", "NAME"),
-            drop_unnamed=self.drop_unnamed,
-            skip_lines=self.skip_lines or 0,
-            header_lines=self.header_lines,
-            whole_last_line=self.whole_last_line,
-            trimmed=self.trimmed,
-            thousands=_by_column(self.thousands, "--thousands", "MARK"),
-            century_pivots=_years(self.century_pivots),
-            encoding_name=self.encoding or "utf-8",
-            no_header=self.header is False,
-            null_text=first,
-            null_texts=others,
-            delimiter=self.delimiter,
-            quote=self.quote,
-            quoted_nulls=self.quoted_nulls,
-            all_text=self.all_text,
-            decimal_comma=bool(self.decimal_comma),
-            date_format=self.date_format,
-            timestamp_format=self.timestamp_format,
-            max_rejected=self.max_rejected,
-        )
-        return how, [name for name, is_stated in fields.items() if is_stated]
+_KEPT = {
+    **{name: name for name in ("encoding", "header", "decimal_comma", "date_format", "timestamp_format", "skip_lines")},
+    **{"null": "null_texts", "trim": "trimmed", "thousands": "thousands"},
+}
+"""By the options that state them, the fields that are not guessed then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +129,19 @@ class _Asked:
             help="Default: parquet if the file ends in .parquet or .pq, else csv.",
         ),
     ]
-    csv: _Csv
+    csv: Annotated[CsvFormat, _CSV]
+    no_guess: Annotated[
+        bool,
+        click.option(
+            "--no-guess", is_flag=True, help="CSV: take the defaults for what is not stated, as pipelines should."
+        ),
+    ]
+    show_lines: Annotated[
+        bool,
+        click.option(
+            "--show-lines", is_flag=True, help="CSV: errors show values of the file, which a log may keep for others."
+        ),
+    ]
     most_columns: Annotated[
         int,
         click.option(
@@ -290,12 +176,15 @@ def load(session: CommandSession, asked: _Asked) -> None:
     if asked.format_name == "parquet":
         how = table_service_pb2.ParquetFormat()
     elif asked.format_name == "csv" or not is_parquet(asked.file):
-        how, kept = asked.csv.stated()
+        how, (null, *nulls) = asked.csv, asked.csv.null_texts or ("",)
+        how.null_text, how.null_texts[:] = null, nulls
     place = named_table(table, asked.schema)
     client, output = session.client, session.output
     guess: GuessedFormat | None = None
-    guesses = not (asked.csv.no_guess or asked.on_server or from_postgresql)
-    if isinstance(how, table_service_pb2.CsvFormat) and guesses:
+    guesses = not (asked.no_guess or asked.on_server or from_postgresql)
+    if isinstance(how, CsvFormat) and guesses:
+        stated = click.get_current_context().params
+        kept = [field for name, field in _KEPT.items() if stated[name] not in (None, "", ())]
         # The centuries of a table must not depend on the days of its loads.
         kept += ["century_pivots"] if asked.append else []
         guess = client.guess_csv_format(asked.file, how, kept, asked.most_columns, asked.replace)
@@ -322,11 +211,11 @@ def load(session: CommandSession, asked: _Asked) -> None:
         else:
             limit = asked.most_columns
             file = partial(client.load_file, asked.file, how=how, progress=sent.show, most_columns=limit)
-            read = partial(file, show_lines=asked.csv.show_lines, shown=stored.append if guess else None)
+            read = partial(file, show_lines=asked.show_lines, shown=stored.append if guess else None)
         try:
             loaded = interruptible(client, lambda: read(**into))
         except InvalidError as error:
-            if error.code == "CSV_LINES_REJECTED" and not (asked.csv.show_lines or asked.on_server):
+            if error.code == "CSV_LINES_REJECTED" and not (asked.show_lines or asked.on_server):
                 output.tell(Text("With --show-lines, what stands there is shown."))
             raise
     if output.as_json:
@@ -338,7 +227,7 @@ def load(session: CommandSession, asked: _Asked) -> None:
 
 @click.command()
 @click.argument("table", required=False)
-@click.option("--schema", help="The table's schema. TABLE is then its name as it is, with all dots in it.")
+@SCHEMA
 @LIMIT
 @DATABASE
 @verb
@@ -371,26 +260,6 @@ def show_result(session: CommandSession, name: str) -> None:
         session.output.json({"load": answer})
     else:
         session.output.show(_report(table_service_pb2.LoadTableResponse(load=answer)))
-
-
-def _by_column(stated: tuple[str, ...], option: str, what: str) -> dict[str, str]:
-    values = {}
-    for one in stated:
-        # Names may contain an equals sign, values do not.
-        column, equals, value = one.rpartition("=")
-        if not (column and equals and value):
-            raise click.BadParameter(f"{one!r} is not COLUMN={what}", param_hint=option)
-        values[column] = value
-    return values
-
-
-def _years(stated: tuple[str, ...]) -> dict[str, int]:
-    option = "--century-pivot"
-    years = _by_column(stated, option, "YEAR")
-    for column, year in years.items():
-        if not (year.isascii() and year.isdecimal() and len(year) == _DIGITS_OF_YEAR):
-            raise click.BadParameter(f"{column}={year} has no year of four digits", param_hint=option)
-    return {column: int(year) for column, year in years.items()}
 
 
 class _Sent:

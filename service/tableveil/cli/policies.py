@@ -17,6 +17,7 @@ from tableveil.cli.ended import of_error
 from tableveil.cli.follow import ON_UNPUBLISHED, follow, settle
 from tableveil.cli.grouped import grouped
 from tableveil.cli.policy_file import PolicyFile, policy_argument
+from tableveil.cli.request_options import request_option
 from tableveil.cli.verb import CommandSession, verb
 from tableveil.cli.warnings import ALL, warnings
 from tableveil.client import Client
@@ -54,17 +55,12 @@ class JobOptions:
     ]
 
 
-TRIAL = click.option(
-    "--trial", is_flag=True, help="Make a release that only you see, until you promote it or it expires after 7 days."
-)
-
-
 @click.command()
 @policy_argument
 @click.option("--wait", is_flag=True, help="Show progress until the release is published, then its account.")
 @ON_UNPUBLISHED
 @grouped(JobOptions, "asked")
-@TRIAL
+@request_option(job_service_pb2.SubmitJobRequest, "trial")
 @verb
 def submit(
     session: CommandSession, policy: PolicyFile, wait: bool, on_unpublished: str, asked: JobOptions, trial: bool

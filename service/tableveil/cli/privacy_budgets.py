@@ -6,6 +6,7 @@ import click
 from rich.console import RenderableType
 
 from tableveil import wording
+from tableveil.cli.request_options import option, request_options
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import ONCE, CommandSession, verb
 from tableveil.v1 import access_service_pb2 as v1
@@ -18,14 +19,12 @@ def privacy_budgets() -> None:
 
 @privacy_budgets.command(name="set")
 @click.argument("people")
-@click.option("--table", "tables", multiple=True, required=True, help="A table that holds them, as schema.table.")
-@click.option("--epsilon", required=True, help="The most that all releases together may spend, such as 2.")
-@click.option("--delta", required=True, help="The most of delta, such as 0.000002.")
+@request_options(v1.PrivacyBudget, "asked", option("tables", "--table"), "epsilon", "delta")
 @ONCE
 @verb
-def set_budget(session: CommandSession, people: str, tables: tuple[str, ...], epsilon: str, delta: str) -> None:
+def set_budget(session: CommandSession, people: str, asked: v1.PrivacyBudget) -> None:
     """Set the budget of PEOPLE, a name of yours, for admins of the server; what was spent stays spent."""
-    budget = session.client.set_privacy_budget(people, tables, epsilon=epsilon, delta=delta)
+    budget = session.client.set_privacy_budget(people, asked.tables, epsilon=asked.epsilon, delta=asked.delta)
     if session.output.as_json:
         session.output.json({"budget": budget})
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -17,10 +17,10 @@ from tableveil.cli.files import require_free, write_text
 from tableveil.cli.follow import follow
 from tableveil.cli.grouped import grouped
 from tableveil.cli.propose_related import RelatedTablesAsked, propose_related
+from tableveil.cli.request_options import option, request_options
 from tableveil.cli.source_query import TableOrQuery
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import DATABASE, CommandSession, verb
-from tableveil.client.names import source_reference
 from tableveil.document import to_yaml
 from tableveil.document.read import read_message
 from tableveil.errors import InvalidError, shortened
@@ -31,74 +31,21 @@ from tableveil.wording.proposals import LASTING, WAY_COLUMNS, doubt, left, longe
 RESULT = v1.Proposal
 
 _MOST_FILES = 4
-_READERS = ("public", "contract", "inside")
+_READERS = ("", "public", "contract", "inside")
+"""The words for people who get the release, by their numbers."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
-    """The proposal that is asked for."""
+class _Source(TableOrQuery):
+    """The rows of one table or query, or people and their events."""
 
-    readers: Annotated[
-        str | None,
-        click.option(
-            "--readers",
-            type=click.Choice(_READERS),
-            help="The people who get the release: they decide on k and on the risk that is accepted. Nothing is "
-            "recommended before you say it.",
-        ),
-    ]
-    recurs: Annotated[
-        bool,
-        click.option("--recurs", is_flag=True, help="Releases of the same people will follow, to be judged together."),
-    ]
-    keep: Annotated[
-        Sequence[str],
-        click.option(
-            "--keep", multiple=True, metavar="COLUMN[=LEVEL]", help="Do not erase this column; may be repeated."
-        ),
-    ]
-    leave_out: Annotated[
-        Sequence[str],
-        click.option(
-            "--leave-out", multiple=True, metavar="COLUMN", help="Do not release this column; may be repeated."
-        ),
-    ]
-    person: Annotated[
-        str, click.option("--person", metavar="COLUMN", default="", help="The column that numbers people.")
-    ]
-    rows_are_people: Annotated[
-        bool, click.option("--rows-are-people", is_flag=True, help="Every row is a different person.")
-    ]
-    record: Annotated[
-        str,
-        click.option(
-            "--record", metavar="COLUMN", default="", help="With --recurs: the column that identifies each record."
-        ),
-    ]
-    period: Annotated[
-        str,
-        click.option(
-            "--period",
-            metavar="COLUMN",
-            default="",
-            help="With --recurs: the column that says of which month a row is; the policies are for the newest.",
-        ),
-    ]
-    coming: Annotated[
-        str,
-        click.option(
-            "--coming",
-            metavar="SHARE",
-            default="",
-            help="With --recurs, without earlier months: the share of a month's people who are new, such as 0.03.",
-        ),
-    ]
-    leaving: Annotated[
-        str,
-        click.option(
-            "--leaving", metavar="SHARE", default="", help="The share of a month's people who are not in the next one."
-        ),
-    ]
+    related: RelatedTablesAsked
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """The corrections of the draft, the texts of the report, and whether to ask."""
+
     role: Annotated[
         Sequence[str],
         click.option(
@@ -114,18 +61,6 @@ class _Wanted:
             help="Give this column a hierarchy as in a policy, such as age={stored: {name: ages}}; may be repeated.",
         ),
     ]
-    acknowledge: Annotated[
-        Sequence[str],
-        click.option(
-            "--acknowledge",
-            multiple=True,
-            metavar="COLUMN",
-            help="List this column with acknowledged: true, as a refusal asks; may be repeated.",
-        ),
-    ]
-    seconds: Annotated[
-        str, click.option("--seconds", metavar="SECONDS", default="", help="How long it may take about.  [default: 40]")
-    ]
     ask: Annotated[bool, click.option("--ask", is_flag=True, help="Ask in the terminal, also for texts of the report.")]
     documentation: Annotated[
         tuple[str, ...],
@@ -139,9 +74,24 @@ class _Wanted:
 
 
 @click.command()
-@grouped(TableOrQuery, "source")
-@grouped(RelatedTablesAsked, "related")
-@grouped(_Wanted, "wanted")
+@grouped(_Source, "source")
+@request_options(
+    v1.ProposalRequest,
+    "wanted",
+    "readers",
+    "recurs",
+    option("keep", callback=lambda _, __, texts: list(map(_kept, texts)), metavar="COLUMN[=LEVEL]"),
+    option("leave_out", metavar="COLUMN"),
+    option("person_column", "--person", metavar="COLUMN"),
+    "rows_are_people",
+    option("record_column", "--record", metavar="COLUMN"),
+    option("period_column", "--period", metavar="COLUMN"),
+    option("coming_share", "--coming", metavar="SHARE"),
+    option("leaving_share", "--leaving", metavar="SHARE"),
+    option("acknowledge", metavar="COLUMN"),
+    option("time_limit_seconds", "--seconds", metavar="SECONDS"),
+)
+@grouped(_Said, "said")
 @click.option(
     "--output",
     type=click.Path(path_type=Path),
@@ -153,9 +103,9 @@ class _Wanted:
 @verb
 def propose(
     session: CommandSession,
-    source: TableOrQuery,
-    related: RelatedTablesAsked,
-    wanted: _Wanted,
+    source: _Source,
+    wanted: v1.ProposalRequest,
+    said: _Said,
     output: Path | None,
     overwrite: bool,
 ) -> None:
@@ -168,24 +118,24 @@ def propose(
 
     With --json, one JSON object per line: the job at each change, then the proposal.
     """
+    related = source.related
     if related.people or related.events:
         if source.table is not None or source.query is not None or not related.people:
             raise click.UsageError("name the people by --people and their events by --events, and no other source")
         propose_related(session, related, wanted.readers, output or Path(_stem(related.people)), overwrite)
         return
     source.require()
-    documented = _documentation(wanted.documentation)
+    documented = _documentation(said.documentation)
     prefix = output or Path(_stem(source.table or "query"))
     for path in _all_files(prefix):
         require_free(path, "output", overwrite)
-    asked = _request(_asked(wanted) if wanted.ask else wanted)
-    if wanted.ask:
+    if said.ask:
+        _ask(wanted)
+    wanted.correct.extend(_corrected(said))
+    if said.ask:
         documented |= _asked_documentation(documented)
-    if source.table is not None:
-        asked.table.CopyFrom(source_reference(source.table, source.schema))
-    else:
-        asked.source_query = source.query or ""
-    job = session.client.submit_analysis(v1.SubmitProposalRequest(proposal=asked))
+    source.fill(wanted)
+    job = session.client.submit_analysis(v1.SubmitProposalRequest(proposal=wanted))
     result = session.client.get_result(RESULT, follow(session, job.name, session.output.err).result)
     policies = [one.policy for one in result.alternatives]
     policies += [way.policy for way in result.ways if way.HasField("policy")]
@@ -206,19 +156,26 @@ def show_result(session: CommandSession, name: str) -> None:
 # --- the request ----------------------------------------------------------------------------------------------------
 
 
-def _asked(wanted: _Wanted) -> _Wanted:
-    """The options, completed by the answers in the terminal."""
-    readers = click.prompt("Who gets the release?", wanted.readers, type=click.Choice(_READERS), err=True)
-    recurs = click.confirm("Will releases of the same people follow?", wanted.recurs, err=True)
-    keep = click.prompt("Columns that must stay, with commas", ",".join(wanted.keep), err=True)
-    left_out = click.prompt("Columns that must not be released", ",".join(wanted.leave_out), err=True)
-    return replace(
-        wanted,
-        readers=readers,
-        recurs=recurs,
-        keep=[name.strip() for name in keep.split(",") if name.strip()],
-        leave_out=[name.strip() for name in left_out.split(",") if name.strip()],
+def _ask(wanted: v1.ProposalRequest) -> None:
+    """Completes the options by the answers in the terminal."""
+    said = dict(zip(v1.Readers.values(), _READERS, strict=True))
+    readers = click.prompt(
+        "Who gets the release?", said[wanted.readers] or None, type=click.Choice(_READERS[1:]), err=True
     )
+    wanted.readers = v1.Readers.Value(f"READERS_{readers.upper()}")
+    wanted.recurs = click.confirm("Will releases of the same people follow?", wanted.recurs, err=True)
+    stays = ",".join(
+        f"{one.column}={one.maximum_level}" if one.HasField("maximum_level") else one.column for one in wanted.keep
+    )
+    keep = click.prompt("Columns that must stay, with commas", stays, err=True)
+    left_out = click.prompt("Columns that must not be released", ",".join(wanted.leave_out), err=True)
+    del wanted.keep[:], wanted.leave_out[:]
+    wanted.keep.extend(map(_kept, _listed(keep)))
+    wanted.leave_out.extend(_listed(left_out))
+
+
+def _listed(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 _DOCUMENTED = {
@@ -249,43 +206,25 @@ def _documentation(given: tuple[str, ...]) -> dict[str, str]:
     return {field: text for field, _, text in pairs}
 
 
-def _request(wanted: _Wanted) -> v1.ProposalRequest:
-    return v1.ProposalRequest(
-        readers=v1.Readers.Value(f"READERS_{(wanted.readers or 'unspecified').upper()}"),
-        recurs=wanted.recurs,
-        keep=map(_kept, wanted.keep),
-        leave_out=wanted.leave_out,
-        person_column=wanted.person,
-        rows_are_people=wanted.rows_are_people,
-        record_column=wanted.record,
-        period_column=wanted.period,
-        coming_share=wanted.coming,
-        leaving_share=wanted.leaving,
-        acknowledge=wanted.acknowledge,
-        correct=_corrected(wanted),
-        time_limit_seconds=wanted.seconds,
-    )
-
-
-def _corrected(wanted: _Wanted) -> list[v1.CorrectedColumn]:
+def _corrected(said: _Said) -> list[v1.CorrectedColumn]:
     """The corrections by columns; a name may have an equals sign, a role has none.
 
     Raises:
         InvalidError: an option is not COLUMN=ROLE, or not COLUMN=YAML.
     """
     corrected: dict[str, v1.CorrectedColumn] = {}
-    for text in wanted.role:
-        name, _, said = text.rpartition("=")
-        role = f"ROLE_{said.strip().upper()}"
+    for text in said.role:
+        name, _, word = text.rpartition("=")
+        role = f"ROLE_{word.strip().upper()}"
         if not name or role not in Role.keys()[1:]:
             roles = ", ".join(role.removeprefix("ROLE_") for role in Role.keys()[1:])
             expected = f"COLUMN=ROLE, and one of {roles} as ROLE"
             raise InvalidError.of("PROPOSAL_INVALID", "role", shortened(text), expected)
         corrected.setdefault(name, v1.CorrectedColumn(column=name)).role = Role.Value(role)
-    for text in wanted.hierarchy:
-        name, _, said = text.partition("=")
+    for text in said.hierarchy:
+        name, _, yaml = text.partition("=")
         hierarchy = Hierarchy()
-        faults = read_message(hierarchy, said, "yaml", "a hierarchy's")
+        faults = read_message(hierarchy, yaml, "yaml", "a hierarchy's")
         if faults or not hierarchy.WhichOneof("kind"):
             found = "; ".join(map(str, faults)) or shortened(text)
             raise InvalidError.of("PROPOSAL_INVALID", "hierarchy", found, "COLUMN={…}, a hierarchy as in a policy")

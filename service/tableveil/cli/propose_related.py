@@ -31,9 +31,16 @@ from tableveil.v1.policy_pb2 import (
     Attribute,
     Policy,
 )
+from tableveil.v1.proposal_service_pb2 import (
+    READERS_CONTRACT,
+    READERS_INSIDE,
+    READERS_PUBLIC,
+    READERS_UNSPECIFIED,
+    Readers,
+)
 from tableveil.v1.release_service_pb2 import Release
 
-_SIZES = {"public": 12, "contract": 5, "inside": 3}
+_SIZES = {READERS_UNSPECIFIED: 5, READERS_PUBLIC: 12, READERS_CONTRACT: 5, READERS_INSIDE: 3}
 """The k of releases for their readers, as in proposals for one table."""
 
 _DAYS = (("31", "91"), ("31",))
@@ -76,7 +83,7 @@ class _Tried:
 
 
 def propose_related(
-    session: CommandSession, asked: RelatedTablesAsked, readers: str | None, prefix: Path, overwrite: bool
+    session: CommandSession, asked: RelatedTablesAsked, readers: Readers.ValueType, prefix: Path, overwrite: bool
 ) -> None:
     """Tries a draft with one and with two known facts, and writes a file of each that makes a release."""
     if not asked.events:
@@ -84,7 +91,7 @@ def propose_related(
     paths = [prefix.with_name(f"{prefix.name}-m{m}.yaml") for m in (1, 2)]
     for path in paths:
         require_free(path, "output", overwrite)
-    client, policy = session.client, _draft(session.client, asked, _SIZES[readers or "contract"])
+    client, policy = session.client, _draft(session.client, asked, _SIZES[readers])
     people = client.describe_table(source_reference(asked.people)).rows
     tried = []
     for m in (1, 2):

@@ -9,6 +9,7 @@ import click
 from rich.console import RenderableType
 
 from tableveil import wording
+from tableveil.cli.request_options import option, request_options
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import ONCE, CommandSession, verb
 from tableveil.client import UnpublishedError
@@ -29,36 +30,30 @@ _STATES = {
 
 @click.command()
 @click.argument("release")
-@click.option(
-    "--to", "target", required=True, metavar="NAME", help="One of the targets that the server was started with."
-)
-@click.option("--repeat-reason", default="", metavar="TEXT", help="Why its readers may have the same people once more.")
-@click.option(
-    "--other-people", multiple=True, metavar="RELEASE", help="State that this release's people are others. Repeatable."
+@request_options(
+    v1.PublishReleaseRequest,
+    "asked",
+    option("target", "--to", metavar="NAME"),
+    option("repeat_reason", metavar="TEXT"),
+    option("other_people", metavar="RELEASE"),
 )
 @click.option("--withdraw", is_flag=True, help="Remove the release from the target instead; the release itself stays.")
 @click.option("--wait", default=60.0, show_default=True, metavar="SECONDS", help="How long to wait for the target.")
 @ONCE
 @verb
 def publish(
-    session: CommandSession,
-    release: str,
-    target: str,
-    repeat_reason: str,
-    other_people: tuple[str, ...],
-    withdraw: bool,
-    wait: float,
+    session: CommandSession, release: str, asked: v1.PublishReleaseRequest, withdraw: bool, wait: float
 ) -> None:
     """Publish a release to a target of the server, or try again where that failed.
 
     A release that waits for approval is published once it is approved.
     """
     if withdraw:
-        answer = session.client.unpublish_release(release, target)
+        answer = session.client.unpublish_release(release, asked.target)
     else:
-        answer = session.client.publish_release(release, target, repeat_reason, other_people)
+        answer = session.client.publish_release(release, asked.target, asked.repeat_reason, asked.other_people)
     deadline = time.monotonic() + wait
-    while _is_under_way(answer, found_there := _at(answer, target)) and time.monotonic() < deadline:
+    while _is_under_way(answer, found_there := _at(answer, asked.target)) and time.monotonic() < deadline:
         time.sleep(_SECONDS_BETWEEN_LOOKS)
         answer = session.client.get_release(release)
     if session.output.as_json:

@@ -23,12 +23,13 @@ from tableveil.cli.grouped import grouped
 from tableveil.cli.guarantees import guarantees
 from tableveil.cli.interruptible import interruptible
 from tableveil.cli.jobs import job_details
+from tableveil.cli.request_options import option, request_option, request_options
 from tableveil.cli.tables import listing
-from tableveil.cli.verb import DATABASE, LIMIT, ONCE, CommandSession, state_option, verb
+from tableveil.cli.verb import DATABASE, LIMIT, ONCE, CommandSession, verb
 from tableveil.client import ExportFormat
 from tableveil.client.names import JOBS
 from tableveil.errors import DeniedError
-from tableveil.v1 import release_service_pb2
+from tableveil.v1 import release_service_pb2 as v1
 
 _DATABASE_SUFFIXES = {".duckdb", ".ddb", ".db"}
 
@@ -36,18 +37,12 @@ _DATABASE_SUFFIXES = {".duckdb", ".ddb", ".db"}
 @click.command()
 @click.argument("names", nargs=-1, metavar="[RELEASE]…")
 @click.option("--together", is_flag=True, help="Show how many people the named releases tell apart together.")
-@state_option(release_service_pb2.ReleaseState)
-@click.option("--schema", default="", help="List only releases into this schema.")
+@request_options(v1.ListReleasesRequest, "wanted", option("states", "--state"), option("target_schema", "--schema"))
 @LIMIT
 @DATABASE
 @verb
 def releases(
-    session: CommandSession,
-    names: tuple[str, ...],
-    together: bool,
-    states: list[release_service_pb2.ReleaseState.ValueType],
-    schema: str,
-    limit: int,
+    session: CommandSession, names: tuple[str, ...], together: bool, wanted: v1.ListReleasesRequest, limit: int
 ) -> None:
     """List releases, newest first; or judge some of them together."""
     output = session.output
@@ -57,14 +52,14 @@ def releases(
         return
     if names:
         raise click.UsageError("names of releases are for --together: show takes one")
-    entries = list(islice(session.client.list_releases(states, schema), limit))
+    entries = list(islice(session.client.list_releases(wanted.states, wanted.target_schema), limit))
     if output.as_json:
-        output.json(release_service_pb2.ListReleasesResponse(releases=entries))
+        output.json(v1.ListReleasesResponse(releases=entries))
     else:
         output.show(listed(entries))
 
 
-def joint_classes(found: release_service_pb2.JointClasses) -> RenderableType:
+def joint_classes(found: v1.JointClasses) -> RenderableType:
     """The people whom some releases tell apart together, as sentences and a table of small combinations of classes."""
     text = f"{', '.join(found.releases)} have {found.people:,} people."
     if found.smallest:
@@ -76,7 +71,7 @@ def joint_classes(found: release_service_pb2.JointClasses) -> RenderableType:
     return Group(text, listing(columns, rows, "No combination of classes is small.", numbers=columns))
 
 
-def listed(found: Iterable[release_service_pb2.Release]) -> RenderableType:
+def listed(found: Iterable[v1.Release]) -> RenderableType:
     """Releases as a table."""
     found = list(found)
     columns = ["release", "source", "target", "created", "records", "suppressed", "score", "optimal", "current"]
@@ -99,7 +94,7 @@ def listed(found: Iterable[release_service_pb2.Release]) -> RenderableType:
     return listing([*columns, *matched], rows, "No releases yet.", numbers=("records", "suppressed", "score"))
 
 
-def _others(release: release_service_pb2.Release) -> list[str]:
+def _others(release: v1.Release) -> list[str]:
     return [match.other if match.release == release.name else match.release for match in release.matches]
 
 
@@ -198,12 +193,8 @@ def show(session: CommandSession, name: str, asked: _Parts, chart: Path | None, 
 
 @click.command()
 @click.argument("release")
-@click.option(
-    "--repeat-reason", default="", metavar="TEXT", help="Why its people are released again, if others were meanwhile."
-)
-@click.option(
-    "--other-people", multiple=True, metavar="RELEASE", help="State that this release's people are others. Repeatable."
-)
+@request_option(v1.PromoteReleaseRequest, "repeat_reason", default="", metavar="TEXT")
+@request_option(v1.PromoteReleaseRequest, "other_people", metavar="RELEASE")
 @ONCE
 @verb
 def promote(session: CommandSession, release: str, repeat_reason: str, other_people: tuple[str, ...]) -> None:
@@ -222,7 +213,7 @@ def promote(session: CommandSession, release: str, repeat_reason: str, other_peo
 
 @click.command()
 @click.argument("release")
-@click.option("--reason", required=True, metavar="TEXT", help="Why, for the ledger.")
+@request_option(v1.WithdrawReleaseRequest, "reason", metavar="TEXT")
 @ONCE
 @verb
 def withdraw(session: CommandSession, release: str, reason: str) -> None:
@@ -240,7 +231,7 @@ def withdraw(session: CommandSession, release: str, reason: str) -> None:
     session.output.show("\n".join(lines))
 
 
-def _of_release(release: release_service_pb2.Release, asked: _Parts) -> RenderableType:
+def _of_release(release: v1.Release, asked: _Parts) -> RenderableType:
     if asked.privacy:
         return guarantees(release)
     return explanation(release) if asked.explain else account(release, everything=asked.everything)

@@ -10,17 +10,17 @@ import click
 
 from tableveil import wording
 from tableveil.cli.interruptible import interruptible
+from tableveil.cli.request_options import request_option
+from tableveil.cli.source_query import SCHEMA
 from tableveil.cli.table_names import named_table
 from tableveil.cli.tables import facts
 from tableveil.cli.verb import DATABASE, ONCE, CommandSession, verb
 from tableveil.v1 import table_service_pb2 as v1
 
-_SCHEMA = click.option("--schema", help="The table's schema. TABLE is then its name as it is, with all dots in it.")
-
 
 @click.command()
 @click.argument("table")
-@_SCHEMA
+@SCHEMA
 @DATABASE
 @ONCE
 @verb
@@ -36,7 +36,7 @@ def truncate(session: CommandSession, table: str, schema: str | None) -> None:
 
 @click.command()
 @click.argument("table")
-@_SCHEMA
+@SCHEMA
 @DATABASE
 @ONCE
 @verb
@@ -59,10 +59,8 @@ def drop(session: CommandSession, table: str, schema: str | None) -> None:
     metavar="FILE|-",
     help="A person a line, as the table shows them; - reads stdin.",
 )
-@click.option(
-    "--person-column", default="", help="The column that identifies people. Default: the one that policies name."
-)
-@_SCHEMA
+@request_option(v1.ErasePersonsRequest, "person_column", default="")
+@SCHEMA
 @DATABASE
 @ONCE
 @verb

@@ -17,14 +17,16 @@ from tableveil.cli.files import require_free, whole_file
 from tableveil.cli.follow import follow
 from tableveil.cli.grouped import grouped
 from tableveil.cli.interruptible import interruptible
-from tableveil.cli.source_query import SCHEMA, query_option, require_one_source
+from tableveil.cli.request_options import option, request_options
+from tableveil.cli.source_query import TableOrQuery
 from tableveil.cli.tables import facts, listing
 from tableveil.cli.verb import CommandSession, verb
 from tableveil.client.names import source_reference
 from tableveil.errors import InternalError, shortened
-from tableveil.v1 import risk_service_pb2
+from tableveil.v1 import risk_service_pb2 as v1
+from tableveil.v1.policy_pb2 import TableReference
 
-RESULT = risk_service_pb2.RiskAnalysis
+RESULT = v1.RiskAnalysis
 
 _FORMATS = (".csv", ".parquet")
 _MOST_SHOWN = 10
@@ -44,8 +46,12 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
         raise click.BadParameter(f"{value!r} is no line of CSV: {error}") from None
 
 
-def _sets(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> list[list[str]]:
-    return [_names(ctx, param, value) for value in values]
+def _sets(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> list[v1.QuasiIdentifierSet]:
+    return [v1.QuasiIdentifierSet(columns=_names(ctx, param, value)) for value in values]
+
+
+def _table(ctx: click.Context, param: click.Parameter, value: str | None) -> TableReference | None:
+    return None if value is None else source_reference(value)
 
 
 def _records(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
@@ -55,120 +61,40 @@ def _records(ctx: click.Context, param: click.Parameter, value: Path | None) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """The analysis that is asked for."""
+class _Subject(TableOrQuery):
+    """The rows of a table, a query or a release."""
 
-    subject: Annotated[str | None, click.argument("subject", metavar="[TABLE|RELEASE]", required=False)]
-    query: Annotated[str | None, query_option]
-    schema: Annotated[str | None, SCHEMA]
-    quasi_identifiers: Annotated[
-        list[str],
-        click.option(
-            "--quasi-identifiers",
-            callback=_names,
-            metavar="COLUMNS",
-            help="The columns by which people could be recognized, such as age,sex,zip_code. Default: those of the "
-            "release; of a table those to be compared, else they are guessed.",
-        ),
-    ]
-    compare: Annotated[
-        list[list[str]],
-        click.option(
-            "--compare",
-            multiple=True,
-            callback=_sets,
-            metavar="COLUMNS",
-            help="Put the risks by these columns beside those by others: once for each set, as in --compare age,sex "
-            "--compare age,sex,zip_code.",
-        ),
-    ]
-    population: Annotated[
-        str | None,
-        click.option(
-            "--population", metavar="TABLE", help="The rows of the population, which the people are a part of."
-        ),
-    ]
-    subset_column: Annotated[
-        str | None,
-        click.option(
-            "--subset-column", metavar="COLUMN", help="The table is the population; what is true here is analyzed."
-        ),
-    ]
-    population_size: Annotated[
-        int | None,
-        click.option("--population-size", type=int, metavar="PEOPLE", help="How many people the population has."),
-    ]
-    sampling_fraction: Annotated[
-        str | None,
-        click.option("--sampling-fraction", metavar="SHARE", help="The share of the population that the table has."),
-    ]
-    person: Annotated[
-        str | None, click.option("--person", metavar="COLUMN", help="Says whose a record is, if people have several.")
-    ]
-    weight: Annotated[
-        str | None,
-        click.option("--weight", metavar="COLUMN", help="Survey weights: how many people each record stands for."),
-    ]
-    sensitive: Annotated[
-        list[str],
-        click.option(
-            "--sensitive",
-            callback=_names,
-            metavar="COLUMNS",
-            help="Also measure which l-diversity, t-closeness, β-likeness and δ-disclosure hold by these columns.",
-        ),
-    ]
-    threshold: Annotated[
-        list[str],
-        click.option(
-            "--threshold", callback=_names, metavar="RISKS", help="Count the records above. Default: 0.05,0.1,0.2,0.33."
-        ),
-    ]
-    largest_subset: Annotated[
-        int | None,
-        click.option("--largest-subset", type=int, metavar="COLUMNS", help="Look at subsets of up to so many columns."),
-    ]
-
-    def request(self, *, records: bool) -> risk_service_pb2.RiskRequest:
-        """The analysis as a message, with a row per combination of values if `records` are asked for."""
-        if self.population is not None and self.subset_column is not None:
-            raise click.UsageError("--population and --subset-column say the same in two ways: use one of them")
-        if self.population_size is not None and self.sampling_fraction is not None:
-            raise click.UsageError(
-                "--population-size and --sampling-fraction say the same in two ways: use one of them"
-            )
-        if self.largest_subset is not None and self.largest_subset < 1:
-            raise click.UsageError("--largest-subset is a number from 1 on")
-        require_one_source(self.subject, self.schema, self.query, "TABLE or RELEASE")
-        request = risk_service_pb2.RiskRequest(
-            quasi_identifiers=self.quasi_identifiers,
-            thresholds=self.threshold,
-            weight_column=self.weight or "",
-            person_column=self.person or "",
-            largest_subset=self.largest_subset or 0,
-            records=records,
-            sensitive=self.sensitive,
-            compare=[risk_service_pb2.QuasiIdentifierSet(columns=columns) for columns in self.compare],
-        )
-        if self.subject is None:
-            request.source_query = self.query or ""
-        elif self.subject.startswith("releases/") and self.schema is None:
-            request.release = self.subject
-        else:
-            request.table.CopyFrom(source_reference(self.subject, self.schema))
-        if self.population is not None:
-            request.population.table.CopyFrom(source_reference(self.population, None))
-        if self.subset_column is not None:
-            request.population.subset_column = self.subset_column
-        if self.population_size is not None:
-            request.population.size = self.population_size
-        if self.sampling_fraction is not None:
-            request.population.sampling_fraction = self.sampling_fraction
-        return request
+    table: Annotated[str | None, click.argument("table", metavar="[TABLE|RELEASE]", required=False)]
 
 
 @click.command()
-@grouped(_Asked, "asked")
+@grouped(_Subject, "subject")
+@request_options(
+    v1.RiskRequest,
+    "asked",
+    option("quasi_identifiers", multiple=False, callback=_names, metavar="COLUMNS"),
+    option("compare", note="As in --compare age,sex --compare age,sex,zip_code.", callback=_sets, metavar="COLUMNS"),
+    option(
+        "population.table",
+        "--population",
+        callback=_table,
+        metavar="TABLE",
+        help="The rows of the population, which the people are a part of.",
+    ),
+    option(
+        "population.subset_column",
+        "--subset-column",
+        metavar="COLUMN",
+        help="The table is the population; what is true here is analyzed.",
+    ),
+    option("population.size", metavar="PEOPLE"),
+    option("population.sampling_fraction", "--sampling-fraction", metavar="SHARE"),
+    option("person_column", "--person", metavar="COLUMN"),
+    option("weight_column", "--weight", metavar="COLUMN"),
+    option("sensitive", multiple=False, callback=_names, metavar="COLUMNS"),
+    option("thresholds", "--threshold", multiple=False, callback=_names, metavar="RISKS"),
+    option("largest_subset", metavar="COLUMNS", type=click.IntRange(min=1)),
+)
 @click.option(
     "--records",
     type=click.Path(path_type=Path),
@@ -179,17 +105,24 @@ class _Asked:
 )
 @click.option("--overwrite", is_flag=True, help="Let --records replace a file.")
 @verb
-def risk(session: CommandSession, asked: _Asked, records: Path | None, overwrite: bool) -> None:
+def risk(
+    session: CommandSession, subject: _Subject, asked: v1.RiskRequest, records: Path | None, overwrite: bool
+) -> None:
     """Measure how easily the people of a table, or of a release, could be recognized.
 
     The subject is a table (people, clinic.people), a release (releases/3), or the rows of a --query. The analysis is
     for the owner: no part of it is public. With --json, one JSON object per line: the job at each change, then the
     analysis.
     """
-    request = asked.request(records=records is not None)
+    subject.require("TABLE or RELEASE")
+    if subject.table is not None and subject.table.startswith("releases/") and subject.schema is None:
+        asked.release = subject.table
+    else:
+        subject.fill(asked)
+    asked.records = records is not None
     if records is not None:
         require_free(records, "records", overwrite)
-    job = session.client.submit_analysis(risk_service_pb2.SubmitRiskAnalysisRequest(risk=request))
+    job = session.client.submit_analysis(v1.SubmitRiskAnalysisRequest(risk=asked))
     name = follow(session, job.name, session.output.err).result
     if records is not None:
         interruptible(session.client, lambda: _write_records(session, name, records, overwrite))
@@ -222,7 +155,7 @@ def show_result(session: CommandSession, name: str) -> None:
     session.output.result("risk_analysis", result, _analysis)
 
 
-def _analysis(analysis: risk_service_pb2.RiskAnalysis) -> RenderableType:
+def _analysis(analysis: v1.RiskAnalysis) -> RenderableType:
     about = [
         ("of", f"{wording.table_name(analysis.source)}, {wording.count(analysis.records)} records"),
         (_columns_of(analysis), wording.printable(", ".join(analysis.quasi_identifiers))),
@@ -250,7 +183,7 @@ def _analysis(analysis: risk_service_pb2.RiskAnalysis) -> RenderableType:
     return Group(*parts, *([Text("")] if warnings else []), *warnings)
 
 
-def _columns_of(analysis: risk_service_pb2.RiskAnalysis) -> str:
+def _columns_of(analysis: v1.RiskAnalysis) -> str:
     asked = analysis.request
     guessed = asked.WhichOneof("subject") in ("table", "source_query") and not (
         asked.quasi_identifiers or asked.compare
@@ -258,7 +191,7 @@ def _columns_of(analysis: risk_service_pb2.RiskAnalysis) -> str:
     return "guessed columns" if guessed else "columns"
 
 
-def _values(analysis: risk_service_pb2.RiskAnalysis, model: str) -> dict[str, float]:
+def _values(analysis: v1.RiskAnalysis, model: str) -> dict[str, float]:
     """The measures of a model that have a value, without those that count records above thresholds."""
     return {
         measure.measure: measure.value
@@ -267,7 +200,7 @@ def _values(analysis: risk_service_pb2.RiskAnalysis, model: str) -> dict[str, fl
     }
 
 
-def _attacks(analysis: risk_service_pb2.RiskAnalysis) -> RenderableType:
+def _attacks(analysis: v1.RiskAnalysis) -> RenderableType:
     thresholds = list(dict.fromkeys(measure.threshold for measure in analysis.measures if measure.threshold))
     rows = []
     for model in ("prosecutor", "people", "journalist", "marketer", "individual"):
@@ -291,7 +224,7 @@ def _attacks(analysis: risk_service_pb2.RiskAnalysis) -> RenderableType:
     return listing(columns, rows, "", numbers=columns[1:])
 
 
-def _reached(analysis: risk_service_pb2.RiskAnalysis) -> RenderableType:
+def _reached(analysis: v1.RiskAnalysis) -> RenderableType:
     """The smallest class, and the models of sensitive columns."""
     highest = _values(analysis, "prosecutor").get("highest_risk")
     rows = [("k anonymity", "", "k", f"{1 / highest:,.0f}" if highest else "none")]
@@ -303,7 +236,7 @@ def _reached(analysis: risk_service_pb2.RiskAnalysis) -> RenderableType:
     return listing(("model", "of", "parameter", "value"), rows, "", numbers=("value",))
 
 
-def _uniqueness(analysis: risk_service_pb2.RiskAnalysis) -> list[tuple[str, str]]:
+def _uniqueness(analysis: v1.RiskAnalysis) -> list[tuple[str, str]]:
     of_sample = _values(analysis, "sample")
     unique = wording.count(int(of_sample["unique_records"]))
     rows = [("records", f"{unique}, {wording.share(of_sample['uniqueness'])}")]
@@ -314,7 +247,7 @@ def _uniqueness(analysis: risk_service_pb2.RiskAnalysis) -> list[tuple[str, str]
     return rows
 
 
-def _subsets(analysis: risk_service_pb2.RiskAnalysis) -> RenderableType:
+def _subsets(analysis: v1.RiskAnalysis) -> RenderableType:
     """The columns alone, and the larger subsets that are proposed, or that tell most apart."""
     alone = [found for found in analysis.attribute_risks if len(found.columns) == 1]
     proposed = [tuple(found.columns) for found in analysis.proposals]
@@ -335,7 +268,7 @@ def _subsets(analysis: risk_service_pb2.RiskAnalysis) -> RenderableType:
     return listing(columns, rows, "", numbers=columns[1:5])
 
 
-def _special(analysis: risk_service_pb2.RiskAnalysis) -> list[tuple[str, str]]:
+def _special(analysis: v1.RiskAnalysis) -> list[tuple[str, str]]:
     values = _values(analysis, "special uniques")
     by_size = [
         f"{wording.count(int(held_value))} of {measure.removeprefix('minimal_uniques_of_')}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from tableveil import wording
+from tableveil.cli.request_options import request_option
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import ONCE, CommandSession, verb
 from tableveil.v1 import access_service_pb2 as v1
@@ -30,11 +31,7 @@ def create(session: CommandSession, schema: str) -> None:
 
 @schemas.command(name="set")
 @click.argument("schema")
-@click.option(
-    "--joint-k/--no-joint-k",
-    required=True,
-    help="Whether a release of the people of earlier ones, by a repeat_reason, waits for approval below k.",
-)
+@request_option(v1.SchemaRule, "joint_k", "--joint-k/--no-joint-k", required=True)
 @ONCE
 @verb
 def set_rule(session: CommandSession, schema: str, joint_k: bool) -> None:

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import click
+
+from tableveil.client.names import source_reference
+
+if TYPE_CHECKING:
+    from tableveil.v1.draft_service_pb2 import DraftPolicyRequest
+    from tableveil.v1.proposal_service_pb2 import ProposalRequest
+    from tableveil.v1.risk_service_pb2 import RiskRequest
 
 
 def _text(ctx: click.Context, param: click.Parameter, value: TextIO | None) -> str | None:
@@ -43,14 +50,16 @@ class TableOrQuery:
     query: Annotated[str | None, query_option]
     schema: Annotated[str | None, SCHEMA]
 
-    def require(self) -> None:
-        """See `require_one_source`."""
-        require_one_source(self.table, self.schema, self.query, "TABLE")
+    def require(self, what: str = "TABLE") -> None:
+        """Refuses a command that names no source, or more than one; `what` names the alternative to a query."""
+        if (self.table is None) == (self.query is None):
+            raise click.UsageError(f"name either a {what}, or a --query")
+        if self.query is not None and self.schema is not None:
+            raise click.UsageError("--schema is of a table, and there is a --query")
 
-
-def require_one_source(name: str | None, schema: str | None, query: str | None, what: str) -> None:
-    """Refuses a command that names no source, or more than one; `what` names the alternative to a query."""
-    if (name is None) == (query is None):
-        raise click.UsageError(f"name either a {what}, or a --query")
-    if query is not None and schema is not None:
-        raise click.UsageError("--schema is of a table, and there is a --query")
+    def fill(self, request: DraftPolicyRequest | ProposalRequest | RiskRequest) -> None:
+        """Makes it the source of a request."""
+        if self.table is not None:
+            request.table.CopyFrom(source_reference(self.table, self.schema))
+        else:
+            request.source_query = self.query or ""

@@ -16,23 +16,20 @@ from tableveil.cli.chart_option import CHART, HTML, OVERWRITE_CHART, SVG
 from tableveil.cli.files import require_free, write_text
 from tableveil.cli.follow import follow
 from tableveil.cli.policy_file import PolicyFile, policy_argument
+from tableveil.cli.request_options import option, request_options
 from tableveil.cli.tables import facts, listing
 from tableveil.cli.verb import CommandSession, verb
-from tableveil.errors import InvalidError
 from tableveil.pages.payouts import amount, as_html, as_svg, curves, maximum, percent
-from tableveil.v1 import payout_service_pb2
+from tableveil.v1 import payout_service_pb2 as v1
 
-RESULT = payout_service_pb2.PayoutSweep
+RESULT = v1.PayoutSweep
 
 # Far more than a sweep may have, far below what would fill the memory.
 _MOST_STEPS = 10_000
 
 _NUMBER = r"[0-9]{1,25}(?:\.[0-9]{1,25})?"
 
-_AMONG = {
-    payout_service_pb2.AMONG_POPULATION: "among the population",
-    payout_service_pb2.AMONG_SOURCE: "among the source",
-}
+_AMONG = {v1.AMONG_POPULATION: "among the population", v1.AMONG_SOURCE: "among the source"}
 
 
 def _gains(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str]:
@@ -49,29 +46,22 @@ def _gains(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
     return gains
 
 
-_FORMATS: dict[str, Callable[[payout_service_pb2.PayoutSweep], str]] = {HTML: as_html, SVG: as_svg}
+_FORMATS: dict[str, Callable[[v1.PayoutSweep], str]] = {HTML: as_html, SVG: as_svg}
 
 
 @click.command()
 @policy_argument
-@click.option(
-    "--gains", callback=_gains, metavar="GAINS", help="Such as 0..2000/100 or 0,300,1200. Default: 0..2000/100."
-)
-@click.option(
-    "--if-method-known",
-    is_flag=True,
-    help="Also tell what record-level releases pay against an adversary who knows the method.",
+@request_options(
+    v1.SubmitPayoutSweepRequest,
+    "asked",
+    option("gains", note="Such as 0..2000/100 or 0,300,1200.", multiple=False, callback=_gains, metavar="GAINS"),
+    "if_method_known",
 )
 @CHART
 @OVERWRITE_CHART
 @verb
 def sweep(
-    session: CommandSession,
-    policy: PolicyFile,
-    gains: list[str],
-    if_method_known: bool,
-    chart: Path | None,
-    overwrite: bool,
+    session: CommandSession, policy: PolicyFile, asked: v1.SubmitPayoutSweepRequest, chart: Path | None, overwrite: bool
 ) -> None:
     """Show what releases would pay, for several gains of the adversary.
 
@@ -81,11 +71,8 @@ def sweep(
     """
     if chart is not None:
         require_free(chart, "chart", overwrite)
-    message, faults = policy.load()
-    if faults:
-        raise InvalidError.about("POLICY_INVALID", "the policy is invalid", faults)
-    request = payout_service_pb2.SubmitPayoutSweepRequest(policy=message, gains=gains, if_method_known=if_method_known)
-    job = session.client.submit_analysis(request, policy.directory)
+    asked.policy.CopyFrom(policy.sound())
+    job = session.client.submit_analysis(asked, policy.directory)
     ended = follow(session, job.name, session.output.err)
     show_result(session, ended.result, chart, overwrite)
     if not session.output.as_json:
@@ -101,7 +88,7 @@ def show_result(session: CommandSession, name: str, chart: Path | None = None, o
     session.output.result("payout_sweep", result, _payout_sweep)
 
 
-def _payout_sweep(sweep: payout_service_pb2.PayoutSweep) -> RenderableType:
+def _payout_sweep(sweep: v1.PayoutSweep) -> RenderableType:
     """A table for each table that the adversary looks in: one row per gain, one column per method."""
     size = wording.large_count(sweep.lattice_size)
     counted = wording.count(sweep.transformations_counted)
@@ -121,7 +108,7 @@ def _payout_sweep(sweep: payout_service_pb2.PayoutSweep) -> RenderableType:
     return Group(*parts)
 
 
-def _by_gain(sweep: payout_service_pb2.PayoutSweep, among: payout_service_pb2.Among.ValueType) -> RenderableType:
+def _by_gain(sweep: v1.PayoutSweep, among: v1.Among.ValueType) -> RenderableType:
     shown = [curve for curve in curves(sweep) if curve.among == among]
     columns = ["gain", *(curve.label for curve in shown)]
     payouts = [[f"{percent(payout, sweep):.2f}" for payout in curve.payouts()] for curve in shown]

@@ -11,10 +11,12 @@ from pathlib import Path
 import click
 
 from tableveil import wording
+from tableveil.cli.request_options import request_option
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import LIMIT, ONCE, CommandSession, verb
 from tableveil.errors import ConflictError
 from tableveil.v1 import access_service_pb2 as v1
+from tableveil.v1.access_pb2 import AccessRole
 from tableveil.wording.access import ROLES, TOKEN_COLUMNS, token_row
 
 
@@ -25,8 +27,8 @@ def tokens() -> None:
 
 @tokens.command()
 @click.argument("principal")
-@click.option("--label", default="token", show_default=True, help="Tells the principal's tokens apart.")
-@click.option("--role", multiple=True, type=click.Choice([*ROLES]), help="A role on the whole server; may be repeated.")
+@request_option(v1.CreateTokenRequest, "label", required=False, default="token", show_default=True)
+@request_option(v1.CreateTokenRequest, "roles", "--role")
 @click.option("--days", type=click.IntRange(1, 366), default=90, show_default=True, help="How long it is valid.")
 @click.option(
     "--database",
@@ -36,7 +38,12 @@ def tokens() -> None:
 @ONCE
 @verb
 def create(
-    session: CommandSession, principal: str, label: str, role: tuple[str, ...], days: int, database: Path | None
+    session: CommandSession,
+    principal: str,
+    label: str,
+    role: list[AccessRole.ValueType],
+    days: int,
+    database: Path | None,
 ) -> None:
     """Make a token for PRINCIPAL, a person or a program, and write it to stdout.
 
@@ -44,10 +51,10 @@ def create(
     """
     lifetime = timedelta(days=days)
     if database is None:
-        roles = [ROLES[one] for one in role]
-        made = session.client.create_token(principal, label, roles, lifetime)
+        made = session.client.create_token(principal, label, role, lifetime)
     else:
-        made = _created_in(database, principal, label, role or tuple(ROLES), lifetime)
+        roles = [word.upper() for word, number in ROLES.items() if number in role or not role]
+        made = _created_in(database, principal, label, roles, lifetime)
     if session.output.as_json:
         session.output.json({"token": made})
         return
@@ -112,6 +119,5 @@ def _created_in(database: Path, principal: str, label: str, roles: Sequence[str]
             # Otherwise the next start would suspend this token with those that a restore brought back.
             notice_older_ledger(opened.path, ledger)
         with closing(Tokens(opened)) as tokens_of:
-            upper = [role.upper() for role in roles]
-            token, secret = tokens_of.create(principal, label, upper, lifetime, without_call="tokens create")
+            token, secret = tokens_of.create(principal, label, roles, lifetime, without_call="tokens create")
     return token_to_proto(token, secret)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -18,20 +17,6 @@ from tableveil.client import DEFAULT_ADDRESS, Client
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 LIMIT = click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="How many at most.")
-
-
-def state_option(states: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Lets a list show only what is in some states of a generated enum: `states` are their numbers."""
-    prefix = states.Name(0).removesuffix("UNSPECIFIED")
-    numbers = {name.removeprefix(prefix).lower(): number for name, number in states.items() if number}
-    return click.option(
-        "--state",
-        "states",
-        multiple=True,
-        type=click.Choice([*numbers]),
-        callback=lambda _, __, chosen: [numbers[name] for name in chosen],
-        help="List only those in this state; may be repeated.",
-    )
 
 
 @dataclass(frozen=True, slots=True)
