@@ -3,8 +3,6 @@
 Exit codes: 0, or 1 if an optimum was missed, a search needed too many checks, or a job failed.
 """
 
-from __future__ import annotations
-
 import argparse
 import functools
 import sys

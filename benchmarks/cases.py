@@ -1,7 +1,5 @@
 """Reads files of reference cases: one JSON object per line, see reference/README.md beside the data."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The demo's table of hospital discharges and its policy, for the benchmarks that need a table of any size."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import replace
 from importlib import resources

@@ -1,7 +1,5 @@
 """Writes Markdown tables."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 

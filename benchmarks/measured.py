@@ -1,7 +1,5 @@
 """Runs one piece of work in a process of its own, which reports its times and its peak of memory."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

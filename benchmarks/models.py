@@ -1,7 +1,5 @@
 """The registry of models in reference cases: one entry per model, added by the issue that adds the model."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal, InvalidOperation

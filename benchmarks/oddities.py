@@ -4,8 +4,6 @@ Its divergence and its delta-disclosure, which ignores absent values, are not he
 the same is expected.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum

@@ -1,7 +1,5 @@
 """Turns reference cases into policies over loaded tables, and runs them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -6,8 +6,6 @@ Exit codes: 0 all found, 1 something else found, 2 the cases cannot be run. Wher
 its own definitions, the difference is named and is no failure.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -1,7 +1,5 @@
 """A section of the benchmarks' document."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

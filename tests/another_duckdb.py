@@ -1,7 +1,5 @@
 """A warehouse for tests: another file of DuckDB, reached only in the way that any engine's rows are."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext

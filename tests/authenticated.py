@@ -1,7 +1,5 @@
 """The token of all servers that tests start, so that clients find it in the environment, as those of users do."""
 
-from __future__ import annotations
-
 import os
 
 import grpc

@@ -4,8 +4,6 @@ Each run draws other examples, so that fewer per run find as much over time. Onl
 refusals must be due to the change, and must be reproducible for the developer who fixes it.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import resource

@@ -1,7 +1,5 @@
 """Which users may open files: tests create them with the umask that most people have."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Frames of HTTP/2 (RFC 9113) made by hand: calls that no gRPC client makes, such as ones never sent whole."""
 
-from __future__ import annotations
-
 import socket
 import ssl
 import struct

@@ -1,7 +1,5 @@
 """Rows put into a table by one statement: one for each row takes longer than most tests do anything else."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from tableveil.backend import Session

@@ -1,7 +1,5 @@
 """Database files with Tableveil's state in them, copied from one: making it takes several times as long."""
 
-from __future__ import annotations
-
 import atexit
 import shutil
 import tempfile

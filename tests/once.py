@@ -1,7 +1,5 @@
 """Kinds of a thing of which `make test` tries one: all others are long."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

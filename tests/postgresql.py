@@ -1,7 +1,5 @@
 """A private PostgreSQL in a temporary directory; its tests are skipped where Debian's `postgresql` is not installed."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import pwd

@@ -1,7 +1,5 @@
 """A command that goes on until it is stopped, as a process of its own."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

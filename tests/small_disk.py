@@ -1,7 +1,5 @@
 """A file system of a few megabytes, which tests can fill; only root may mount one."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Iterator

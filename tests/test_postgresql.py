@@ -1,7 +1,5 @@
 """The PostgreSQL of the tests: databases of their own, passwords, and a crash."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.postgresql import Cluster

@@ -3,8 +3,6 @@
 `tests/sql/source/test_query_growth.py` tries some in processes of their own, which have limits.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import threading

@@ -1,7 +1,5 @@
 """Every warning has a count above 0 of people or rows, or the column or field that it is about."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

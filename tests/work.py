@@ -1,7 +1,5 @@
 """Every kind of work that a server does, on one small table of the adversary's."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

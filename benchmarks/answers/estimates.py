@@ -1,7 +1,5 @@
 """Section: random questions in ordinary SQL on estimated tables, with their spread, against the released people."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence

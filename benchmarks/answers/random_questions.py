@@ -1,7 +1,5 @@
 """Random questions, as conditions and aggregates in SQL, of a table with generalized and other columns."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from random import Random
 from typing import Any

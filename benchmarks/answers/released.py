@@ -1,7 +1,5 @@
 """A release as a published file, beside the source that it was made of."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Iterator

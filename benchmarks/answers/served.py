@@ -1,7 +1,5 @@
 """An endpoint in a process of its own, with readers that it knows: `python -m benchmarks.answers.served DIRECTORY`."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Thirty questions as an analyst types them, once each, on an estimated table at an endpoint, with their spread."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import closing

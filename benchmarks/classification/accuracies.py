@@ -1,7 +1,5 @@
 """Section: how well classifiers learn from the releases of reference cases, beside the reference's measurements."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from benchmarks.classification.adult import QUASI_IDENTIFIERS, Adult

@@ -1,7 +1,5 @@
 """Section: which quality model's score best predicts the accuracy of classifiers trained on a release."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Section: the optima that the reference tool finds for a class, and how many checks the bounds save."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Other ways to search, for comparison only: none of them is part of the service."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Protocol
 

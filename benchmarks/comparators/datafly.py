@@ -1,7 +1,5 @@
 """DataFly: generalizes the attribute with most distinct values, one level at a time, until the result is valid."""
 
-from __future__ import annotations
-
 from benchmarks.comparators.looking import Found, Looking
 from tableveil.control import Control
 from tableveil.search import Problem

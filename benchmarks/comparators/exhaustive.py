@@ -1,7 +1,5 @@
 """Exhaustive search: checks every transformation."""
 
-from __future__ import annotations
-
 from benchmarks.comparators.looking import Found, Looking
 from tableveil.control import Control
 from tableveil.search import Problem

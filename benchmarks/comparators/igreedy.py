@@ -1,7 +1,5 @@
 """IGreedy, the improved greedy heuristic: goes where the smallest class becomes largest."""
 
-from __future__ import annotations
-
 from benchmarks.comparators.looking import Found, Looking
 from tableveil.control import Control
 from tableveil.lattice import Transformation

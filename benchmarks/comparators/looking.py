@@ -1,7 +1,5 @@
 """The common part of all comparators: looking at one transformation by the definitions, and reporting the findings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Section: whether drawn transformations occur as often as the exponential mechanism has it."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from decimal import Context, Decimal

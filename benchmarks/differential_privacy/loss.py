@@ -1,7 +1,5 @@
 """Section: the loss of drawn releases beside SafePub, the best possible, and k-anonymity."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """SafePub (Bild, Kuhn and Prasser, PoPETs 2018(1):67-87): a sample of the records, without classes of fewer than k."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 `python -m benchmarks.doors.bare DATABASE` serves the jobs of a database until it is stopped.
 """
 
-from __future__ import annotations
-
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Section: the time of a unary call with token, TLS and audit, against a bare server around the same servicer."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """A server with all its doors, on a small table, and a policy for small jobs on it."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager

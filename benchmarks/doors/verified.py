@@ -1,7 +1,5 @@
 """Section: how long `audit verify` takes, against a plain loop that reads and hashes the same file."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import tempfile

@@ -3,8 +3,6 @@
 With `--against REF` the code of that commit runs the same jobs, and stands beside.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

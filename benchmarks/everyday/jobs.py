@@ -1,7 +1,5 @@
 """The jobs that are measured: tables of everyday sizes and their policies."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Counts the statements of one job and its CPU seconds, by phase."""
 
-from __future__ import annotations
-
 import math
 import threading
 import time

@@ -1,7 +1,5 @@
 """Runs a job as the server would, in a new database, and measures it."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 from unittest.mock import patch

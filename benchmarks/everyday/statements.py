@@ -3,8 +3,6 @@
 With `--write` it writes the file anew. The numbers are the same on any machine, so `.ci/run` fails on a difference.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The experiment of Wan et al. 2015 on generated people: a sample, its population, hierarchies, and how they count."""
 
-from __future__ import annotations
-
 import tempfile
 import time
 from collections.abc import Iterator

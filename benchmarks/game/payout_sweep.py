@@ -1,7 +1,5 @@
 """Section: the payout of each method, as gain and loss grow, and the time to compute it for all gains."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Section: how much pruning saves a search for the best payout at one gain."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from decimal import Decimal

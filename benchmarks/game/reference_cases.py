@@ -1,7 +1,5 @@
 """Section: the reference tool's results for the game, and for the risks of a raw table."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path

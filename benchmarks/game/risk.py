@@ -3,8 +3,6 @@
 python -m benchmarks.game.risk analysis|grouped DATABASE does the work in a process of its own.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """Plays the journeys: `python -m benchmarks.journeys [--seed N] [--times N]`. The exit code is 1 if one goes wrong."""
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys

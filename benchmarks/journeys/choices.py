@@ -1,7 +1,5 @@
 """Chooses columns of random tables, and compares the set with the best one of its size, found by brute force."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import combinations

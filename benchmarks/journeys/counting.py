@@ -3,8 +3,6 @@
 `python -m benchmarks.journeys.counting run visits-1.yaml …`: these are what a release is made of, and nowhere else.
 """
 
-from __future__ import annotations
-
 import csv
 from importlib import import_module
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The demo as people read it: its report in sheets of A4, and its account in screens of 80 columns and 50 lines."""
 
-from __future__ import annotations
-
 import io
 import subprocess
 import sys

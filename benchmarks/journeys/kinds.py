@@ -1,7 +1,5 @@
 """Ten kinds of files as people have them, made by a seed, with the truth about each."""
 
-from __future__ import annotations
-
 import csv
 import io
 import random

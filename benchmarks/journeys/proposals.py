@@ -1,7 +1,5 @@
 """Files of all kinds and shapes, each loaded, proposed and released, with at most one correction by its owner."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 import time

@@ -1,7 +1,5 @@
 """Twelve files in the shapes of real ones, made by a seed, with the true role of each column."""
 
-from __future__ import annotations
-
 import csv
 import io
 import random

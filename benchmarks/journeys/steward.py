@@ -1,7 +1,5 @@
 """The journey of a steward: from a messy file of a hospital to a release, by commands without a server."""
 
-from __future__ import annotations
-
 import csv
 import os
 import random

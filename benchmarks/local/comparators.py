@@ -1,7 +1,5 @@
 """Plain ways to recode locally, for comparison only: none of them is part of the service."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np

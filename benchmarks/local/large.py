@@ -3,8 +3,6 @@
 python -m benchmarks.local.large DATABASE runs both in a process of its own.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

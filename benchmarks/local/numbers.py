@@ -1,7 +1,5 @@
 """Sections: local recoding against plain constructions, at other k, and with a sensitive column."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass

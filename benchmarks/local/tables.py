@@ -1,7 +1,5 @@
 """The tables that local recoding is measured on, as problems of the engine."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

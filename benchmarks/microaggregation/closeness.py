@@ -1,7 +1,5 @@
 """Sections: the three algorithms of t-closeness through microaggregation, their losses and their times."""
 
-from __future__ import annotations
-
 import itertools
 import time
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Generated records with numeric quasi-identifiers, all of them different."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sections: MDAV against a plain transcription, and the method for large tables against MDAV."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 

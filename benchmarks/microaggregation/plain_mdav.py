@@ -1,7 +1,5 @@
 """MDAV as published, record by record and without reusing results from step to step."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -3,8 +3,6 @@
 python -m benchmarks.microaggregation.scaling METHOD RECORDS COLUMNS
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import time

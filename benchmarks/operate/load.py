@@ -1,7 +1,5 @@
 """Section: loading a large Parquet file, from a directory of the server and from a client, beside DuckDB by itself."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 import time

@@ -1,7 +1,5 @@
 """Section: many large jobs at once under a small memory limit, with the budget that jobs share and without it."""
 
-from __future__ import annotations
-
 import logging
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """Section: memory, and how long others wait, while calls are half-sent, files are wide and checked policies large."""
 
-from __future__ import annotations
-
 import tempfile
 import threading
 import time

@@ -1,7 +1,5 @@
 """Section: how often people are recognized again, how often others are mistaken for them, and the cost of it."""
 
-from __future__ import annotations
-
 import tempfile
 import time
 from collections.abc import Iterator, Sequence

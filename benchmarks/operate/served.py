@@ -1,7 +1,5 @@
 """A server as a process of its own, and clients of it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Section: how soon a console answers an honest visitor while strangers hold half-sent requests."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

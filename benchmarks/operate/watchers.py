@@ -1,7 +1,5 @@
 """Section: how long unary calls take while ten clients watch a long job, against the same server when it is idle."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 import time

@@ -1,7 +1,5 @@
 """Sections: visits of people against the same rows counted as people, and a table in which everybody stands twice."""
 
-from __future__ import annotations
-
 import tempfile
 import time
 from dataclasses import replace

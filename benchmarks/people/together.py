@@ -1,7 +1,5 @@
 """Sections: the digests of people in the ledger, and a job that is judged together with an earlier release."""
 
-from __future__ import annotations
-
 import resource
 import tempfile
 import time

@@ -1,7 +1,5 @@
 """Section: pairs of random tables of other people, which have numbers, dates, towns and whole columns in common."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Generated visits of people, and the policy for them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """Section: the cost of a further privacy model per check, beside k-anonymity alone."""
 
-from __future__ import annotations
-
 import time
 from decimal import Decimal
 from pathlib import Path

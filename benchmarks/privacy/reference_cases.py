@@ -1,7 +1,5 @@
 """Section: the reference tool's optima under the other privacy models."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from benchmarks.cases import read_cases

@@ -1,7 +1,5 @@
 """Ordered t-closeness by the straightforward sum, as fast as numpy lets it be; for comparison only."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property

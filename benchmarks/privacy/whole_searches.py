@@ -1,7 +1,5 @@
 """Section: whole searches under ordered t-closeness, with our rule and with the straightforward sum."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

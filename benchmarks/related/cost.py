@@ -1,7 +1,5 @@
 """Section: what a million people with five million events cost, beside the job that releases the events alone."""
 
-from __future__ import annotations
-
 import resource
 import tempfile
 import time

@@ -1,7 +1,5 @@
 """Section: all worlds of up to six people, and the chance that a key is a given person's."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from fractions import Fraction

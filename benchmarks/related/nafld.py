@@ -1,7 +1,5 @@
 """Section: what is left of patients with a fatty liver and their diagnoses, of R's package survival."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

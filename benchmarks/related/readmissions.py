@@ -1,7 +1,5 @@
 """Section: the share of visits after which a patient comes again within 30 days, by age, on source and release."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

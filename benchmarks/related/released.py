@@ -1,7 +1,5 @@
 """Runs jobs of people and their events in this process, and counts what is lost."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Sections: an adversary attacks releases of random worlds, and what the verification notices without the repair."""
 
-from __future__ import annotations
-
 import tempfile
 from collections import Counter
 from pathlib import Path

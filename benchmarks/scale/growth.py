@@ -1,7 +1,5 @@
 """Section: release jobs on ever more rows under one memory limit, per row and phase, against the work beside them."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Section: a release job on a table in Spark, against a plain GROUP BY and one sorted write of the same table there."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 import time

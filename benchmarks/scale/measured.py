@@ -3,8 +3,6 @@
 python -m benchmarks.scale.measured job|beside DATABASE MEMORY_LIMIT THREADS
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import time

@@ -4,8 +4,6 @@ Values are skewed and depend on each other, as those of people do: occupations d
 age, incomes on the occupation. So combinations of values grow more slowly than the rows.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Section: how much each part of the exact search saves, measured by leaving it out."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import replace

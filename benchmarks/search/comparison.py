@@ -1,7 +1,5 @@
 """Heuristics of others, and ours in the time that theirs take."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol

@@ -1,7 +1,5 @@
 """Section: how few checks could exclude by suppression the transformations that the bound alone does not exclude."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Section: the first seconds of a search with many columns, alone and beside busy cores, and the rest of its job."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import tempfile

@@ -1,7 +1,5 @@
 """Section: a frontier in one search, against a search of its own for each pair of a k and a limit."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import replace

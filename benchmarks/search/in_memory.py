@@ -1,7 +1,5 @@
 """Reference tables as search problems in memory, so that the search is measured without a database."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Section: the exact search for every quality model on adult, against the reference tool's checks."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Section: what the property stores of best-first searches are asked, and how often they know."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager

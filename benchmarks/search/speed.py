@@ -1,7 +1,5 @@
 """Section: checks and time of the search on the reference tables, against exhaustive search beside it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from decimal import Decimal

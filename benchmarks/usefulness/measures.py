@@ -1,7 +1,5 @@
 """Measures of what an analyst gets, who takes all values of a label for equally likely."""
 
-from __future__ import annotations
-
 import warnings
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """Releases by each method, as an analyst reads them: per record and column a label, and the values it may stand for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Section: what an analyst gets by full-domain generalization, local recoding and microaggregation."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

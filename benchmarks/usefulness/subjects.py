@@ -1,7 +1,5 @@
 """The tables that the usefulness of releases is measured on: quasi-identifiers, and one column to be predicted."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

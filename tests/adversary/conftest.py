@@ -1,7 +1,5 @@
 """Publishes small tables into directories of their own."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import count
 

@@ -1,7 +1,5 @@
 """Publishes a table through a real server and client, and separates the files to give away from the others."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from copy import deepcopy

@@ -1,7 +1,5 @@
 """A small table in which every hidden value is a canary: a text that occurs nowhere else and that nothing shortens."""
 
-from __future__ import annotations
-
 import random
 import string
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Shows that a release with aggregated columns reveals its figures, and nothing of the values behind them."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from typing import Any

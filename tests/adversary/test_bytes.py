@@ -1,7 +1,5 @@
 """Shows that the bytes that are given away hold no value of the source that was not released."""
 
-from __future__ import annotations
-
 import re
 
 import pyarrow as pa

@@ -3,8 +3,6 @@
 DuckDB's own messages quote data, and so may the literals of a statement.
 """
 
-from __future__ import annotations
-
 import io
 import itertools
 import threading

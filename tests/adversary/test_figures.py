@@ -1,7 +1,5 @@
 """Recomputes every public figure from the released rows and the number of suppressed records alone."""
 
-from __future__ import annotations
-
 from collections import Counter
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Shows that logs, errors, progress and tables of jobs hold no value of the source."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import logging

@@ -1,7 +1,5 @@
 """The gain of an adversary who knows all quasi-identifiers and runs the method again: more than the models say."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from decimal import Decimal
 from itertools import combinations

@@ -1,7 +1,5 @@
 """The gain of an adversary who knows all quasi-identifiers and runs local recoding again, in every world."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 

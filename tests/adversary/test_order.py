@@ -1,7 +1,5 @@
 """Shows that the order of public rows says nothing about the order, or the spelling, of the source's rows."""
 
-from __future__ import annotations
-
 import random
 
 import duckdb

@@ -1,7 +1,5 @@
 """Shows that the call which hands out released objects hands out nothing else."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

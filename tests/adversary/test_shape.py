@@ -1,7 +1,5 @@
 """Shows that names, types and definitions of public objects carry only what the documentation says."""
 
-from __future__ import annotations
-
 import duckdb
 import pytest
 

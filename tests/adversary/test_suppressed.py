@@ -1,7 +1,5 @@
 """Shows that public objects reveal only the number of suppressed records."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 

@@ -1,7 +1,5 @@
 """The tiny dataset on disk, and the runner on cases of it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The experiments with classifiers, on a small table with one column that predicts the class."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

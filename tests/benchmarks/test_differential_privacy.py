@@ -1,7 +1,5 @@
 """The comparators of differentially private releases."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

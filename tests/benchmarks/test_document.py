@@ -1,7 +1,5 @@
 """The document of numbers: every section is there at a small size, and a failed job is reported."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The experiments with the game: reproducible people, and sections that report their findings."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path

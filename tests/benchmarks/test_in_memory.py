@@ -1,7 +1,5 @@
 """Reference tables as problems in memory: samples, populations, and sensitive columns with their order."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The names of the models of reference cases, and their other settings."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

@@ -1,7 +1,5 @@
 """The models for which the reference differs from its own definitions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from decimal import Decimal
 

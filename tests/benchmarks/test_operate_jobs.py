@@ -1,7 +1,5 @@
 """The sections on jobs that share memory, on watchers, and on memory after many jobs, of a small table."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The section on loading, of a small file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The runner of reference cases: its results, its lists, and its refusals."""
 
-from __future__ import annotations
-
 import json
 import math
 import subprocess

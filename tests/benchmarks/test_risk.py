@@ -1,7 +1,5 @@
 """The section on risk analyses, of a small table."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

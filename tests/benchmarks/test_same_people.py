@@ -1,7 +1,5 @@
 """The sections on recognizing people again, with few draws and a small table."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A tiny dataset, and cases on it with their optima worked out by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

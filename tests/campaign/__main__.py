@@ -6,8 +6,6 @@
 same command with that seed and `--count 1` repeats it.
 """
 
-from __future__ import annotations
-
 import argparse
 import secrets
 import sys

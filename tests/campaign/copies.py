@@ -4,8 +4,6 @@ Each table is released with all copies at once, under each role, and with `ackno
 acknowledgement must be decided. Independent columns must hardly be refused: 1 in 100 is too many.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import string

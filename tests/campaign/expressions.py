@@ -1,7 +1,5 @@
 """Random statements over an endpoint's grammar: DuckDB answers the text that it gets as it answers the one written."""
 
-from __future__ import annotations
-
 import itertools
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """Takes random files from loading to a verified release, by the ways that refusals say, which are taken."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

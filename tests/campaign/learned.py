@@ -8,8 +8,6 @@ some as well: so many as the rules find if each person under a label has the key
 A column is missed if the rules find people, clearly oftener than chance, and the release tells of nobody.
 """
 
-from __future__ import annotations
-
 import csv
 import tempfile
 import time

@@ -1,7 +1,5 @@
 """Half-sent, oversized, malformed and abandoned calls of strangers and a token's holder, beside a known caller."""
 
-from __future__ import annotations
-
 import multiprocessing
 import tempfile
 import time

@@ -1,7 +1,5 @@
 """A server as a process of its own, with its log in a file, and the memory of the process."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

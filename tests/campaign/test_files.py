@@ -1,7 +1,5 @@
 """Random files end in verified releases, by the ways that refusals say: a few of those that `make campaign` takes."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.campaign.files import take_files

@@ -1,7 +1,5 @@
 """No message ends in an internal error, or tells a neighbour what is there: `make campaign` makes 100,000 calls."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """The judges of campaigns find broken promises: a promise that holds for one release, and fails for another."""
 
-from __future__ import annotations
-
 import pytest
 import sqlglot
 

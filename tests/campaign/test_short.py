@@ -1,7 +1,5 @@
 """A little of every campaign, with the same seed every time: `make campaign` goes on from there."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.campaign.attacker.campaign import attack

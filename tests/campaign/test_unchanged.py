@@ -1,7 +1,5 @@
 """A little of the campaign about columns that several quasi-identifiers give together."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.campaign.unchanged import DERIVED, judge_unchanged

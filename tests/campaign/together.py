@@ -4,8 +4,6 @@ Released rows carry a number of their record here, so that they link themselves:
 alone. Records are people's own, or visits of people who have several.
 """
 
-from __future__ import annotations
-
 import re
 import tempfile
 import time

@@ -4,8 +4,6 @@ They are CPU times of client and server: others on the machine count less then. 
 fail it. The answers are compared as well.
 """
 
-from __future__ import annotations
-
 import tempfile
 import time
 from collections import defaultdict

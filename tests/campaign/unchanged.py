@@ -6,8 +6,6 @@ refused. Columns of which nobody knows anything should not be refused more often
 quasi-identifiers were judged.
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence

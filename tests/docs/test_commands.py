@@ -1,7 +1,5 @@
 """Every command that a page shows is one that there is, with options that it has: also where no test runs it."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Holds docs/guides/developer.md against the tree: its files exist, and no other file has the example of a change."""
 
-from __future__ import annotations
-
 import functools
 import re
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Every field of a request that names a resource has a rule of what its caller may see."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The generated pages of the reference are those that `make reference` writes now, and leave nothing out."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 from pathlib import Path

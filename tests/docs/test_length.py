@@ -1,7 +1,5 @@
 """The docs stay short enough to be read to the end, by the words that `python -m tests.docs.words` counts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

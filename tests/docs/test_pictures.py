@@ -1,7 +1,5 @@
 """The committed pictures are those that the code makes today; each is used, with a text for those who cannot see it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

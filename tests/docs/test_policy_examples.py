@@ -1,7 +1,5 @@
 """Holds the pages on policies against the code: examples, worked labels and shares, names of fields and of columns."""
 
-from __future__ import annotations
-
 import datetime
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Holds docs/reference/policy_fields.md against the comments of the protos, and these comments to plain English."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

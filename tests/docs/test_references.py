@@ -1,7 +1,5 @@
 """Holds the documents' references against the repository: files, links, headings, constants, error classes."""
 
-from __future__ import annotations
-
 import importlib
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The site of the docs: it is built, its links lead somewhere, and it loads nothing from another origin."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -4,8 +4,6 @@ A word is what stands between two spaces and has a letter or a digit, in prose, 
 generated says so in its first lines, and does not count.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

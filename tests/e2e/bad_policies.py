@@ -1,7 +1,5 @@
 """Policies with something wrong: each change of a valid one, the tables that it needs, and the refusal."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

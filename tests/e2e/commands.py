@@ -1,7 +1,5 @@
 """The command line, run in this process: it says and returns what `tableveil` would."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from typing import Any

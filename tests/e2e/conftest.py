@@ -1,7 +1,5 @@
 """Servers as processes, none of which outlives its tests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

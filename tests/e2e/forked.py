@@ -1,7 +1,5 @@
 """Runs `tableveil` in processes of their own, forked from one that has imported it, as importing takes seconds."""
 
-from __future__ import annotations
-
 import atexit
 import multiprocessing
 import os

@@ -1,7 +1,5 @@
 """Whether a database that a server wrote is whole: its ledger, its jobs, its public objects, and its source agree."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

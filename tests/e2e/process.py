@@ -1,7 +1,5 @@
 """`tableveil serve` as an operator runs it: a process of its own on a database file."""
 
-from __future__ import annotations
-
 import shutil
 import signal
 from collections.abc import Callable, Iterator

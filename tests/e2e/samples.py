@@ -1,7 +1,5 @@
 """A table of people, and a policy for it without faults."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The commands and snippets of the README and docs/, as their readers find them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Calls that no client of ours makes: each is refused by its faulty field, and no value of a table is revealed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """Every kind of bad input: a clear error, the right exit code, and nothing lost or left."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A classifier assessment on a running server: from the command to the page, the tables, and the export."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

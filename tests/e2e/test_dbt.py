@@ -1,7 +1,5 @@
 """The dbt example, run by dbt on published releases; skipped where there is no dbt. `make test-dbt` brings one."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The demo as people read it: the account on two screens, and a report whose first sheet decides."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Service, endpoint and backup, run by the configurations of deploy/compose with places of this test."""
 
-from __future__ import annotations
-
 import json
 import signal
 from pathlib import Path

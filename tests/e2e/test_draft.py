@@ -1,7 +1,5 @@
 """From a table of which nothing is known to a release: draft, decide, submit."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

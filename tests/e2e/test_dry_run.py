@@ -1,7 +1,5 @@
 """`--dry-run` at the command line: people read what a policy would release, and nothing was released."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

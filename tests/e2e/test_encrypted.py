@@ -1,7 +1,5 @@
 """TLS as an operator and a user have it: certificates made, a server started with them, and commands that reach it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`tableveil endpoint` as an operator runs it: beside a server, with tokens and certificates, stopped and killed."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Erasing a person whose values nobody else has: what is stored of them goes, and the answer names the rest."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The examples of a nightly pipeline: from PostgreSQL to a release, and back to PostgreSQL."""
 
-from __future__ import annotations
-
 import os
 import runpy
 import subprocess

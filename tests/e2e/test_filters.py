@@ -1,7 +1,5 @@
 """Lists of a part: of jobs and releases by state, of loads by table, of tables by schema."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

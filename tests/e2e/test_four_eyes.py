@@ -1,7 +1,5 @@
 """Four eyes over a real server: a steward releases, another person approves, an analyst reads, each by a token."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack
 

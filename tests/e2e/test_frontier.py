@@ -1,7 +1,5 @@
 """Frontiers on a running server: asked for, looked up, queried by the owner, cancelled, killed."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A query of a few hundred bytes that would take minutes to be understood does not stall a running server."""
 
-from __future__ import annotations
-
 import threading
 import time
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Guards of releases and loads: a truncated extract takes the place of nothing, however it is asked for."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """Hierarchies as people live with them: files imported as they are, looked at, compared, and named by a release."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Names that would end a statement, a path or somebody's patience: all of them are names, and work like any other."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Kills the server at random points of a job, again and again: finished work stays, all other work leaves no trace."""
 
-from __future__ import annotations
-
 import random
 import time
 from pathlib import Path

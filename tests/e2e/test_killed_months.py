@@ -1,7 +1,5 @@
 """A pipeline's commands with kills of the server between and in them: the month that was meant, or a refusal."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

@@ -1,7 +1,5 @@
 """Things that a server cannot have: a file in use, more memory, larger messages; it reports that, or copes."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Cells that are lists, and people of few households, on a running server: noticed, decided in YAML or SQL, judged."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

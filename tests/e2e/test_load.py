@@ -1,7 +1,5 @@
 """Loading, as its users do it: every type and any name arrives, and a table is whole or not there, whatever happens."""
 
-from __future__ import annotations
-
 import gzip
 import random
 import shlex

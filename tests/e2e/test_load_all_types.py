@@ -1,7 +1,5 @@
 """Every type under a hostile name, from an Arrow stream through a release to an export, stays as it was."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import duckdb

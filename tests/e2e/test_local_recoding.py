@@ -1,7 +1,5 @@
 """A release by local recoding on a running server: asked for, shown with its bound, and refused elsewhere."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

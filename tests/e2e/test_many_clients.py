@@ -1,7 +1,5 @@
 """Four clients and twelve jobs at once: none is lost or done twice, and every release stands up to other eyes."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """A release by microaggregation on a running server: asked for, followed, shown, exported, and queried by its owner."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

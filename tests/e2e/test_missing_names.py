@@ -1,7 +1,5 @@
 """Missing names of tables, columns and hierarchies: equal codes and texts from every command."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

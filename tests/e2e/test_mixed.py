@@ -1,7 +1,5 @@
 """A release with generalized and aggregated columns on a running server: asked for, shown, and queried by its owner."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The notebook of examples, which is the page on Python: its cells run in order, and mypy checks them strictly."""
 
-from __future__ import annotations
-
 import importlib.util
 import subprocess
 import sys

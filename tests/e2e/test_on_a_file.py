@@ -1,7 +1,5 @@
 """Commands on a database file, without a server: the same results as with one, and the same audit."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Operating a server: its log, its health, its stop, and backups from which it continues."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

@@ -1,7 +1,5 @@
 """Walks the operator's guide by its own commands: certificates, tokens, backups, and what is done at 3 a.m."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

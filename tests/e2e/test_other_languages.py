@@ -1,7 +1,5 @@
 """The clients in other languages, run where these are installed: rows, the faults of a policy, a wrong token."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

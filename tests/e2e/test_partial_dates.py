@@ -1,7 +1,5 @@
 """Dates of which some lack a day or a month, from a file to a verified release by months and years."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Callable

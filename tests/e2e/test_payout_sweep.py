@@ -1,7 +1,5 @@
 """Payout sweeps on a running server: asked for, looked up, drawn, queried by the owner."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from xml.etree import ElementTree

@@ -1,7 +1,5 @@
 """Strangers and callers who announce much and send little: the server's memory stays within bounds, and it answers."""
 
-from __future__ import annotations
-
 import ssl
 import time
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """Differential privacy over a real server: who sets budgets, what a release spends, and what a killed server spent."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The steward's way: from a messy file of a hospital to a release, in four commands without a server."""
 
-from __future__ import annotations
-
 import csv
 import datetime
 import json

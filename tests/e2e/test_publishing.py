@@ -1,7 +1,5 @@
 """Publishing by the command line and over a real server, which is killed in the middle."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A release at the record level on a running server: asked for, shown, exported, and queried by its owner."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

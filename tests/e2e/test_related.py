@@ -1,7 +1,5 @@
 """People and their events as one release over a real server: made, approved, replaced, published, taken back."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """A policy of related tables in the console: written into a worksheet, edited, rehearsed, tried, and promoted."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

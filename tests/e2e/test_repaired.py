@@ -1,7 +1,5 @@
 """Extracts that were repaired under their name: a retry tells them from what it loaded, and names that load."""
 
-from __future__ import annotations
-
 import gzip
 import random
 import threading

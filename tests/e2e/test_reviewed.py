@@ -1,7 +1,5 @@
 """Results of a release for an approver, over a real server: none shows a value that only suppressed people have."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack
 

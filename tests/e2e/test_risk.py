@@ -1,7 +1,5 @@
 """Risk analyses on a running server: of a table and of a release, with the risks of each record."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

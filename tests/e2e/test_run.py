@@ -1,7 +1,5 @@
 """`tableveil run`: one job on a file without a server, with the same answers, and nothing left if it is stopped."""
 
-from __future__ import annotations
-
 import json
 import signal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Jobs that run long: cancelled, out of time, left by their clients, ended with the server, in each other's way."""
 
-from __future__ import annotations
-
 import json
 import signal
 import threading

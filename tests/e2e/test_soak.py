@@ -3,8 +3,6 @@
 `make bench-operate` does the same with 500.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks.operate.soak import soak

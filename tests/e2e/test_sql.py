@@ -1,7 +1,5 @@
 """Statements over a real server: they do what methods do, for whom those do it, and leave the same trace."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack

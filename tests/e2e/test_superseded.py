@@ -1,7 +1,5 @@
 """Retries of loads whose rows were replaced, and releases that are bound to a load: no release of the wrong month."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tokens from the first one to the last: found, given, revoked, of another server, lost, and never in a log."""
 
-from __future__ import annotations
-
 import json
 import threading
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Walks the README, the tour and then docs/, command by command and snippet by snippet, in a directory of its own."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

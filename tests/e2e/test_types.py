@@ -1,7 +1,5 @@
 """Every type of column that can be released keeps its values on the way to the readers of the release."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import duckdb

@@ -1,7 +1,5 @@
 """Publication is part of success: a target that does not take a release fails what waited for it, however it waited."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Utility reports on a running server: from the command to the page and the tables."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from xml.etree import ElementTree
 

@@ -1,7 +1,5 @@
 """Random small tables with all that makes hierarchies hard, counted in numpy, for properties of models and searches."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

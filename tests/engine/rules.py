@@ -1,7 +1,5 @@
 """Privacy rules that need no counter to be made."""
 
-from __future__ import annotations
-
 from tableveil.policy import KAnonymity
 from tableveil.privacy import Conjunction
 from tableveil.privacy.k_anonymity import KAnonymityRule

@@ -1,7 +1,5 @@
 """Writes the pictures of docs: `make pictures`. Real jobs give the ten rows, the protos give the roles."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

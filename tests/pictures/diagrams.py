@@ -1,7 +1,5 @@
 """The diagrams of boxes and arrows, which D2 lays out from `tests/pictures/d2`; it needs no network."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

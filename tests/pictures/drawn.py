@@ -1,7 +1,5 @@
 """The pictures that are drawn here: tables of the ten rows, a hierarchy, the lattice, and who may do what."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from statistics import mean
 

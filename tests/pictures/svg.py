@@ -3,8 +3,6 @@
 The colours suit light and dark pages. A picture stands in an `<img>`, so it asks the browser which of both it is on.
 """
 
-from __future__ import annotations
-
 from xml.sax.saxutils import escape, quoteattr
 
 WIDTH_OF_CHARACTER = 7.3

@@ -1,7 +1,5 @@
 """The ten rows of `examples/ten-rows`: released by real jobs, with what the search did at each transformation."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager

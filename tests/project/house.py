@@ -1,7 +1,5 @@
 """Prints how the house is built: `python -m tests.project.house` counts each number by the pattern beside it."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

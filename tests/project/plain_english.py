@@ -5,8 +5,6 @@ paths, and fails if there is one. Plain English means: subject, verb, object; on
 A sentence of a page has at most `MOST_WORDS` words.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import re

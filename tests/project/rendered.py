@@ -1,7 +1,5 @@
 """Kustomizations as `kubectl kustomize` renders them, for the few features that deploy/ uses."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

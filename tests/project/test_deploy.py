@@ -1,7 +1,5 @@
 """The files in deploy/ fit the commands and each other; `make lint` has tools look at the rest of them."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

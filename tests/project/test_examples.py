@@ -1,7 +1,5 @@
 """The clients in other languages call what the protos have, so that they do not rot where nothing compiles them."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A method owns its slice: hardly any line of other code asks which method it is."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.docs.test_development import touched

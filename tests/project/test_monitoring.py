@@ -1,7 +1,5 @@
 """The dashboard and the alert rules in deploy/ ask for figures that the server has, with labels that they have."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Names: no two public classes share one, and words that say nothing, or mean several things, are refused."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Every warning in the code has a figure, a column or a field in it: one without says nothing of the table at hand."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

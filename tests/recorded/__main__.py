@@ -3,8 +3,6 @@
 Texts of two commits in two folders show by `diff -r` what a change changed.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Digests of texts, one a line, in a file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path

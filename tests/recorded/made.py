@@ -1,7 +1,5 @@
 """A server with every kind of result, made the same way each time: whatever draws draws the same."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Everything that a server shows of its results, as texts without what changes from run to run."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

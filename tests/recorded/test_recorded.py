@@ -1,7 +1,5 @@
 """Nothing that is shown of results changes by accident: a change that is meant renews the digests."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

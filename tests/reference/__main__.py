@@ -3,8 +3,6 @@
 These are pages of docs/reference, and the notebook of examples.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path

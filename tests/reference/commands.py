@@ -1,7 +1,5 @@
 """The page of commands, from their definitions: what each does, its arguments, its options."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 import click

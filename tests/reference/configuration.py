@@ -1,7 +1,5 @@
 """The page of the configuration, from the options of the programs that run on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from importlib import import_module
 

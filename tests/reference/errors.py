@@ -1,7 +1,5 @@
 """The page of errors: the cause and the remedy of each code, with its status and its exit code."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 
 from tableveil import errors

@@ -1,7 +1,5 @@
 """Markdown that every generated page has: its head, and tables."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 

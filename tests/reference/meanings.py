@@ -1,7 +1,5 @@
 """The meaning of each of the owner's tables, once, for docs/reference/objects.md; the migrations have the columns."""
 
-from __future__ import annotations
-
 MEANINGS = {
     "releases": (
         "The ledger: one row per release, with its proof and policy. `lattice_size` to `best_seconds` are NULL if"

@@ -1,7 +1,5 @@
 """The page of metrics, from a server's and an endpoint's own definitions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace

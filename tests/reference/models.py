@@ -1,7 +1,5 @@
 """The page of models and methods, from the protos, the registries, and the modules that implement the models."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import sys

@@ -1,7 +1,5 @@
 """The notebook of examples: the blocks of the page on Python as cells, and its text between them."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The page of objects: what a release writes for analysts, and the tables that the owner of the database has."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Arguments and options of commands as text, which does not depend on the version of click."""
 
-from __future__ import annotations
-
 import click
 
 from tests.reference.markdown import names

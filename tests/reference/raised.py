@@ -1,7 +1,5 @@
 """The classes of errors with which the sources raise each code, read from their syntax."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """The page of remote procedure calls, from the protos: what each does, and who may call it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """Syntax trees of the sources, each read once."""
 
-from __future__ import annotations
-
 import ast
 import gc
 from functools import cache

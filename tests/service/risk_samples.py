@@ -1,7 +1,5 @@
 """A risk analysis as the store has it, for tests of what is made of one."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from tableveil.policy import TableReference

@@ -1,7 +1,5 @@
 """Builds the site of the docs, and says what is wrong with it: `python -m tests.site FOLDER`, or `make site`."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from pathlib import Path

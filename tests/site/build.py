@@ -1,7 +1,5 @@
 """Builds the site of the docs without a network: the pages as they stand, with README as its first page."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re

@@ -1,7 +1,5 @@
 """Checks of the built site: its links and anchors lead somewhere, and nothing is loaded from another origin."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache

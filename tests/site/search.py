@@ -3,8 +3,6 @@
 A task is in the words of a user. Its page has to be among the first three hits.
 """
 
-from __future__ import annotations
-
 import shutil
 import sys
 import threading

@@ -1,7 +1,5 @@
 """A database file with Tableveil's state in it, and a session on it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Small tables, and the base histograms that the database makes of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from random import Random

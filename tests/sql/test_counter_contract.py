@@ -1,7 +1,5 @@
 """The contract of `ClassCounter`: every implementation says of any table what plain counting in Python says."""
 
-from __future__ import annotations
-
 import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence

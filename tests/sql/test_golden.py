@@ -3,8 +3,6 @@
 TABLEVEIL_UPDATE_GOLDEN=1 writes the files anew; look at the difference before committing it.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The statements that write and verify aggregated columns with hostile names, held against golden/aggregated/*.sql."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The values that replace those of a column in each class or cluster."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from typing import assert_never

@@ -1,7 +1,5 @@
 """A column whose values are aggregated: the positions of its values, and their coordinates for distances."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

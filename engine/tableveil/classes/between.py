@@ -1,7 +1,5 @@
 """How groups at one level of a quasi-identifier map to groups at a more general one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One checked transformation: its classes, and the records that are lost at every finer one too."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Protocol
 

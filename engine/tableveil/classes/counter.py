@@ -1,7 +1,5 @@
 """The Protocol by which the search counts equivalence classes, in a database or with numpy in memory."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A counter that stands before another one and answers some of what it is asked in another way."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """A clock that measures work instead of time: work that it limits comes out the same on any machine."""
 
-from __future__ import annotations
-
 from tableveil.classes.counter import ClassCounter
 from tableveil.classes.delegating import DelegatingCounter
 from tableveil.classes.model import EquivalenceClasses

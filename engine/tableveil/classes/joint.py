@@ -1,7 +1,5 @@
 """Joint classes: the records that share their labels and, in every earlier release, their class."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

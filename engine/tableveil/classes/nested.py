@@ -1,7 +1,5 @@
 """The classes of a transformation as parts of the classes of a more general one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Counting in memory: the plain reference, and the fast way when the distinct combinations are few."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """A counter that remembers its answers, for searches that ask for one transformation more than once."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 
 from tableveil.classes.counter import ClassCounter

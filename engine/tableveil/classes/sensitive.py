@@ -1,7 +1,5 @@
 """A column whose values are counted within classes, such as a sensitive one: distribution, order, hierarchy."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

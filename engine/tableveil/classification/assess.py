@@ -4,8 +4,6 @@ Interwoven k-fold cross-validation (Prasser, Eicher, Bild, Spengler, Kuhn: A Too
 Data for Use in Statistical Classification, CBMS 2017).
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """Trains the classifiers on encoded features: scikit-learn's, naive Bayes for mixed features, and ZeroR."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

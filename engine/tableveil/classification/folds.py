@@ -1,7 +1,5 @@
 """The folds of a cross-validation: which records are evaluated on together."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How good predictions are: accuracy, Brier score, confusion, and for each class precision, recall, ROC and AUC."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

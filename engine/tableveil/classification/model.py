@@ -1,7 +1,5 @@
 """The input of a classifier assessment, and its findings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Naive Bayes for features of both kinds with unknown values: scikit-learn's takes one kind, and no unknown values."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array

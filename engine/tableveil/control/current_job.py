@@ -1,7 +1,5 @@
 """The job that the running thread works for, so that every line of its log can name it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

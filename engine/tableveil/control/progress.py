@@ -1,7 +1,5 @@
 """How far long work is, and how often it reports that."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 SECONDS_BETWEEN_REPORTS = 0.1

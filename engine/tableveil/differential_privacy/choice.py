@@ -8,8 +8,6 @@ keeps or rejects by the weights of its parts. So in every trial a transformation
 proportional to its weight, whatever was split before.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction

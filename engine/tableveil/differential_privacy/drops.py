@@ -4,8 +4,6 @@ Desfontaines, Voss, Gipson and Mandayam (2022): "Differentially private partitio
 truncated two-sided geometric distribution, moved so that rows are only ever removed.
 """
 
-from __future__ import annotations
-
 import itertools
 from bisect import bisect_right
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Powers of e and 2 between exact bounds, and trials that succeed with such a power as their probability."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from decimal import MAX_EMAX, Context, Decimal

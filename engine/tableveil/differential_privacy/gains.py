@@ -4,8 +4,6 @@ u(x) = (1/Σw) Σ_classes Σ_j w_j (1 - share_j) E[(n - Z)+]. One more person ch
 transformation, because E[(n + 1 - Z)+] - E[(n - Z)+] = P(Z <= n). On the grid it changes by 0 to `Gains.range`.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Round numbers around a range: a draft shows bounds of the data, and never its extremes."""
 
-from __future__ import annotations
-
 import calendar
 import datetime
 from collections.abc import Iterator

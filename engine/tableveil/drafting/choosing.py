@@ -4,8 +4,6 @@ With many columns hardly two rows are alike, so that a release of all of them is
 some of the rows, by a quick recoding of them that goes from the top of all hierarchies down.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, product

@@ -1,7 +1,5 @@
 """A draft of a policy's attributes: a role and a hierarchy for each column, and what the owner has to decide."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """The facts about a column that guesses start from."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tableveil.hierarchy import ValueKind

@@ -1,7 +1,5 @@
 """The risk analysis that supports a draft's guesses: which columns tell records apart, how many are at risk."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The hierarchy that is proposed for a column, by its type, its range and the meaning of its name."""
 
-from __future__ import annotations
-
 import datetime
 from dataclasses import dataclass, replace
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Cells that look like lists: which delimiter stands between their elements, and how often."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Guesses from the name of a column what it holds, in several languages."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator

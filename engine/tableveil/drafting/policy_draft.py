@@ -1,7 +1,5 @@
 """A whole draft: proposals for a policy's fields, and a remark on each proposal that is a guess or needs a decision."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """Guesses the role of a column in a policy, with a reason."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """How far a column may be generalized before it tells nothing."""
 
-from __future__ import annotations
-
 import datetime
 from decimal import Decimal
 

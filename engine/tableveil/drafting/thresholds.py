@@ -1,7 +1,5 @@
 """The k that a draft proposes, and the rule behind it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 USUAL_K = 5

@@ -1,7 +1,5 @@
 """Wider bounds for a hierarchy that does not cover all values any more; labels of the values that it covers stay."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import ROUND_CEILING, Decimal
 

@@ -1,7 +1,5 @@
 """Wording shared by all error messages: names cut to a readable length, the nearest valid name."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterable, Sequence

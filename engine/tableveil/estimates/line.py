@@ -1,7 +1,5 @@
 """Labels of numbers on a line, and how the values under each are assumed to lie there."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 from enum import Enum

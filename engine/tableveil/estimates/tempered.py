@@ -1,7 +1,5 @@
 """The tempered rule: coarse rows spread over finer values by a root of what is already there."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

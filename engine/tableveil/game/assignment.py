@@ -1,7 +1,5 @@
 """The transformation that each combination of values is released at, and those that it may be released at."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The distinct combinations of values in the source and in the population."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Full-domain generalization: one transformation for all records; records that do not pay are suppressed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

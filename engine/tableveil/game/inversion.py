@@ -1,7 +1,5 @@
 """The adversary who knows the method looks only at people who would get the same labels, not at all who share them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

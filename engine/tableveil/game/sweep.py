@@ -4,8 +4,6 @@ Each transformation's classes are counted once for all methods, and for as many 
 `tableveil.game` does not export this module, because it builds on `tableveil.search`, which builds on the game.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ A bound is what the label says, and nothing that the rule or the data know besid
 `2024-Q1` ends with March even if the rule's range does not.
 """
 
-from __future__ import annotations
-
 import calendar
 import datetime
 import re

@@ -1,7 +1,5 @@
 """Some values by rows of their own, and a rule for all others."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import compress

@@ -1,7 +1,5 @@
 """The kinds of hierarchy that a policy may define: levels written out, a reference to stored levels, or a rule."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tableveil.hierarchy.rules import RULES, SimpleRule

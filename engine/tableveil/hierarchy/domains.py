@@ -1,7 +1,5 @@
 """The combinations of values that a label could stand for, for models that count them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

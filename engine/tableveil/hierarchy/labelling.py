@@ -1,7 +1,5 @@
 """The one door to all hierarchies whose levels are at hand: checks rules, labels values, and represents labels."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The hierarchy of one quasi-identifier as search and counting use it: numbers of groups instead of labels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Written-out hierarchies: checks of their rows, and the labels they give."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Numbers that stand for labels in statistics: an interval's middle, read from its text."""
 
-from __future__ import annotations
-
 import datetime
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Names of stored hierarchies: each belongs to the schema before its first slash, and to `main` without one."""
 
-from __future__ import annotations
-
 
 def name_in(schema: str, name: str) -> str:
     """The full name of a hierarchy of a schema; of an empty one, which only those see who see all."""

@@ -1,7 +1,5 @@
 """The notations of bounds in a policy, and the day or microsecond of a column's values."""
 
-from __future__ import annotations
-
 import datetime
 import re
 from collections.abc import Sequence

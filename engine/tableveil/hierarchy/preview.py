@@ -1,7 +1,5 @@
 """A preview of a hierarchy for people: per level its groups, their sizes, and the values that are not covered."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """HIPAA's Safe Harbor as written-out hierarchies: level 1 is the level that 45 CFR 164.514(b)(2)(i) allows."""
 
-from __future__ import annotations
-
 import datetime
 import re
 from collections import Counter

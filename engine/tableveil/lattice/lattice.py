@@ -1,7 +1,5 @@
 """Transformations, and the box of the lattice that a policy's level limits and linked attributes allow."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator, Sequence

@@ -11,8 +11,6 @@ set of a cell holds its k records with the highest numbers, and all others whose
 are a solution of the dual of the linear relaxation of clustering with cells.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -5,8 +5,6 @@ far, as if all other columns had the most general label. A set is left out with 
 costs too much already, or cannot reach the band. So the lattice is never enumerated.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Cheapest first by cell: free combinations that share a cheap label become a class, the cheapest labels first."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """The cost of labels under a policy's quality model, or under the surrogate that is minimized in its place."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

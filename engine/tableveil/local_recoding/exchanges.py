@@ -5,8 +5,6 @@ until the last joins a class. All moves are valued by the change of the score. T
 of Ahuja, Orlin and Sharma (2003) for partitions, over an improvement graph of near classes only.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain

@@ -1,7 +1,5 @@
 """Where the cost of a local recoding is: by column, and by the label of a column that records were released with."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

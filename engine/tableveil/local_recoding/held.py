@@ -1,7 +1,5 @@
 """Which levels columns may have: all within the limits, or few where a column is held."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Merges classes until all are valid, and classes with equal labels."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

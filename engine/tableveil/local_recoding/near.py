@@ -1,7 +1,5 @@
 """Which classes a combination would join at least cost, and at what cost."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

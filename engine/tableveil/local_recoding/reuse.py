@@ -1,7 +1,5 @@
 """Uses the classes of an earlier recoding for other records: labels stay, what fits none of them is recoded anew."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

@@ -5,8 +5,6 @@ DeWitt, Ramakrishnan 2006). Labels whose records cannot be released by themselve
 they had.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

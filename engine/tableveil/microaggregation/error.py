@@ -1,7 +1,5 @@
 """The loss by clusters: the squared error that remains in them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

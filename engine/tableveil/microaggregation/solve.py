@@ -1,7 +1,5 @@
 """Clusters of a whole table that meet all privacy models: of at least k records, t-close, diverse."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The root of a function of one variable."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Scores that are equal by definition must compare as equal, however the sums behind them were grouped and rounded."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Sums over records, on the thread that asks for them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One core for products of matrices, whichever jobs ask for it at the same time."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Columns whose values are aggregated inside classes or clusters instead of being generalized."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum

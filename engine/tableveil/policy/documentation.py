@@ -1,7 +1,5 @@
 """Statements of the owner about a release, which its report prints."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """The game between a publisher and an adversary who decides, record by record, whether an attack pays."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum

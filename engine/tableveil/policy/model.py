@@ -1,7 +1,5 @@
 """The policy inside Tableveil: frozen, typed, free of proto, SQL and gRPC."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum

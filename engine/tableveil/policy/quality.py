@@ -1,7 +1,5 @@
 """The quality models of a policy; `tableveil.quality` computes them, docs/reference/policy.md helps to choose."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum

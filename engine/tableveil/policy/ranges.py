@@ -1,7 +1,5 @@
 """The ranges of thresholds that promise something and can be met."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Reasons for people to read: they must contain something readable."""
 
-from __future__ import annotations
-
 import unicodedata
 
 # Letters by their category that nevertheless show nothing.

@@ -1,7 +1,5 @@
 """The checks of a policy that need no database."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import asdict
 

@@ -1,7 +1,5 @@
 """The checks of how each column is aggregated."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tableveil.errors import Fault, shortened

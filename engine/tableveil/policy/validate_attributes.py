@@ -1,7 +1,5 @@
 """The checks of a policy's columns: roles, levels, hierarchies, orders."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """The checks of optimizing for classification: its columns and its penalties."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

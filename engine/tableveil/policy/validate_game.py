@@ -1,7 +1,5 @@
 """The checks of a policy's game, and of the fields that need one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import fields
 from decimal import Decimal

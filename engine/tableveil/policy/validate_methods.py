@@ -1,7 +1,5 @@
 """Refuses what a policy's method does not work with, by the table of methods."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

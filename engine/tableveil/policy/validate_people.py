@@ -1,7 +1,5 @@
 """Refuses the parts of a policy that count records, for a source in which people have several."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tableveil.errors import Fault

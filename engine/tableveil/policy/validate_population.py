@@ -1,7 +1,5 @@
 """The checks of a policy's population, and of the privacy models that need one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tableveil.errors import Fault

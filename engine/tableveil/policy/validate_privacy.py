@@ -1,7 +1,5 @@
 """The checks of a policy's privacy models: thresholds, columns, models that repeat or promise nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """The checks of a policy's search: given levels, linked columns, and the choice."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from tableveil.errors import Fault, shortened

@@ -1,7 +1,5 @@
 """The checks of a release that is judged together with earlier ones."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tableveil.errors import Fault

@@ -1,7 +1,5 @@
 """The checks of what a release tells beyond its rows: closed ends, suppressed records by label, and estimates."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tableveil.errors import Fault, shortened

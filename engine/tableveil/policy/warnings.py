@@ -1,7 +1,5 @@
 """Warnings for the owner about a valid policy: it may protect less than it seems to."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tableveil.errors import Warned, note, shortened, sole

@@ -1,7 +1,5 @@
 """The risks that a policy accepts, and the figures of a release above them, on which somebody must decide."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """t, beta and delta as a recipient measures them: against the released rows, since nobody else has the source."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The common part of rules that judge all released classes together: the smallest classes are suppressed first."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass

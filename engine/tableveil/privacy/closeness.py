@@ -1,7 +1,5 @@
 """t-closeness: the distribution of values in a class is close to that of the whole table."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property

@@ -4,8 +4,6 @@ An element is a value of its own, which a record has or lacks: the distance is t
 is having no element at all, since that nobody in a class has any would be learned as well.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The common part of rules about the values of one sensitive column."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """All privacy models of a policy as one: a class may be released if every model releases it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

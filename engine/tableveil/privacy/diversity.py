@@ -5,8 +5,6 @@ NULL is no value: shares are of those records of a class that have a value, and 
 l-diverse for any l. Where cells are lists, probabilistic l-diversity holds of each element, and an empty list is none.
 """
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace

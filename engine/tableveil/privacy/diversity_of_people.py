@@ -5,8 +5,6 @@ class who have any value there. It is not inherited: in two classes each of two 
 both classes together both people may have both values. The search concludes nothing from it but a number of people.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction

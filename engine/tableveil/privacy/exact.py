@@ -1,7 +1,5 @@
 """Multiples of counts by a fraction, exact however large the numbers are, so that no threshold drifts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import reduce

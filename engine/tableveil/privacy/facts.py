@@ -1,7 +1,5 @@
 """Facts about the source that privacy models need besides its classes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The strictest parameters of every privacy model, requested or not, that a table meets before and after."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """k-anonymity: a released record shares its quasi-identifiers with at least k-1 others."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """k-map: a released record shares its quasi-identifiers with at least k-1 others of the population."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from dataclasses import dataclass

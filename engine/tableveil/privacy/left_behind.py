@@ -1,7 +1,5 @@
 """The people left behind: they have rows in earlier releases, and none in the new one."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ NULL is a value like any other. A share may fall without limit: a class that lac
 not have it, which the model does not count as a gain.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

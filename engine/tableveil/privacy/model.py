@@ -1,7 +1,5 @@
 """The interface of every privacy model."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 
 import numpy as np

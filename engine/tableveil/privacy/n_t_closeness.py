@@ -1,7 +1,5 @@
 """(n,t)-closeness: the values of a class are distributed much as in some large group that contains it."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from dataclasses import dataclass
 from decimal import Decimal

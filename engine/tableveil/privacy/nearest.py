@@ -1,7 +1,5 @@
 """The nearest parameter that would hold, from the parameter that each class meets."""
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal
 

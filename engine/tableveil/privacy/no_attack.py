@@ -1,7 +1,5 @@
 """No attack: for the adversary of the game, attacks on released records do not pay."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from decimal import Decimal
 

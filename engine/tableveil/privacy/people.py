@@ -5,8 +5,6 @@ a row is a given person with the probability of that person's share of the class
 have one record each, both are statements about sizes.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Membership: how well the population's table and the release together reveal who is in the source."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 

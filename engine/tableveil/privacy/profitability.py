@@ -1,7 +1,5 @@
 """Profitability: releasing a record must not cost its publisher more than it gains."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The privacy models in one place: each one's rule, measure and lenience, and one rule of a policy's models."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any, assert_never

@@ -1,7 +1,5 @@
 """Figures of what a release tells of people who have several records in it: facts that no privacy model bounds."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 

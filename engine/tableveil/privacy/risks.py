@@ -1,7 +1,5 @@
 """Risks of all released records together: the average one, and uniqueness here or in the population."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """HIPAA's Safe Harbor: the levels that the search may use keep it, so nothing is rejected."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The steps in which a threshold is relaxed."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from decimal import Decimal

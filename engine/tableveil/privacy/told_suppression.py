@@ -6,8 +6,6 @@ this rule as well, so that it must hold for everything else that would have been
 depends on no hidden number, but for the label that hides the others, which is chosen by its released records.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from enum import Enum
 

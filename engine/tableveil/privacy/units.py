@@ -3,8 +3,6 @@
 A record without a unit is one of its own; where people have several records, those of one person are.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from decimal import Decimal

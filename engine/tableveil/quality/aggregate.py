@@ -1,7 +1,5 @@
 """Aggregates: one value per quasi-identifier becomes one score."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

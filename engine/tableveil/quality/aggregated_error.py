@@ -6,8 +6,6 @@ records; W of a union is at least the sum of the parts' W. From hi: the suppress
 classes x divides them into. From lo: classes at x are unions of those at lo.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Sums of logarithms over records, correct to the last digits even where one value has nearly all of them."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Finds the implementation of the quality model that a policy names."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tableveil.aggregation.columns import AggregatedColumn

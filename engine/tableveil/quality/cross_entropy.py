@@ -1,7 +1,5 @@
 """The common part of the two divergences: the bits of a record under the distribution expected from a release."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Crowding, where more values occur than hierarchies declare, for the quality model that counts combinations."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 

@@ -6,8 +6,6 @@ suppression counts no more than generalization. If it counts more the sum may fa
 taken.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Height: the sum of all levels."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -6,8 +6,6 @@ first. The records in too small classes at hi are suppressed at every finer x, a
 below that of lo.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The interface of every quality model: the score of a transformation, and bounds for those that are not counted."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Protocol
 

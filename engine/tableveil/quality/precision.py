@@ -5,8 +5,6 @@ at hi to the most that may be. So it is least at one end: at the latter where su
 (factor below 1/2).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sums of the records' costs in one attribute, over sets of records that are known by their marginals."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ in each value. So a table T of values that are not above those of x gives a scor
 model shows that T at the level of lo is at most its value at x, a valid transformation in [lo, hi].
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 
 import numpy as np

@@ -1,7 +1,5 @@
 """An account of a repair for the owner: who lost rows, and how far what goes together, or follows, has moved."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ Keys that have rows, but none at the anchor, are none or at least k of a class; 
 rows beside. So "no row at the anchor" is one more fact, which the repair makes true of more people.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -7,8 +7,6 @@ are about as rare, the one with the most such pairs per row goes. Rows that turn
 back. Classes have nothing to do with each other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

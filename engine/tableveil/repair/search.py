@@ -7,8 +7,6 @@ At m = 2 repairs lose much more than bounds say. There a search among neighbours
 classes, and the best few are repaired wholly.
 """
 
-from __future__ import annotations
-
 import heapq
 import math
 from collections.abc import Callable, Iterator

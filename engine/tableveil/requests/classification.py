@@ -1,7 +1,5 @@
 """The request of a classifier assessment of a release, and its checks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """The request of a risk analysis, and its checks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal

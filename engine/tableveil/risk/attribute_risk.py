@@ -1,7 +1,5 @@
 """Attribute risk and special uniques: how many records each subset of quasi-identifiers tells apart, in one pass."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import comb

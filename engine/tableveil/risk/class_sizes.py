@@ -1,7 +1,5 @@
 """Estimated class sizes of a population, and its unique records by all estimators."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

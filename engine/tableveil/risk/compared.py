@@ -1,7 +1,5 @@
 """The risks by some of the columns, from the combinations of all: for an adversary who knows no more columns."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tableveil.risk.frequencies import Frequencies

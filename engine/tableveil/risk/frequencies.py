@@ -1,7 +1,5 @@
 """The base histogram as arrays: every risk measure is computed from it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Individual risk: the risk of a record whose survey weight says how many people of the population it stands for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal

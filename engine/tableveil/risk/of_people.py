@@ -4,8 +4,6 @@ Wang and Fung 2006, (X,Y)-anonymity with people as Y, counts the possible owners
 has most of a class's records is the chance that any of them is that person's.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Pitman's model of a population: unique records estimated by maximum likelihood."""
 
-from __future__ import annotations
-
 import math
 from typing import TypeVar
 

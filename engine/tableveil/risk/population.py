@@ -1,7 +1,5 @@
 """How many records of the population are unique, estimated from the class sizes of a sample."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tableveil.policy import UniquenessEstimator

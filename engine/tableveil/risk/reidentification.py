@@ -1,7 +1,5 @@
 """Prosecutor, journalist and marketer risk of a table's records."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

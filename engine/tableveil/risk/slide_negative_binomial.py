@@ -1,7 +1,5 @@
 """The slide negative binomial model of a population (SNB): unique records estimated by two moments of the sample."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from itertools import pairwise

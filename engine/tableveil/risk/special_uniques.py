@@ -1,7 +1,5 @@
 """Special uniques: records that are alone with few of their values already (SUDA)."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

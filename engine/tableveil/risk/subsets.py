@@ -1,7 +1,5 @@
 """Counting every subset of the quasi-identifiers from one histogram."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

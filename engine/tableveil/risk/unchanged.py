@@ -17,8 +17,6 @@ identifiers again, how many own values of several records have a single value, a
 there is no doubt; above a million records, single ones alone.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 ACCIDENT: Final = 0.01

@@ -1,7 +1,5 @@
 """The anytime strategy: local search finds good transformations early, and intervals prove how good they are."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from tableveil.control import Control, Progress

@@ -26,8 +26,6 @@ BMC Medical Informatics and Decision Making 16:49, for search and properties. Th
 come from checks. Witnesses and paths are from this project.
 """
 
-from __future__ import annotations
-
 import bisect
 import heapq
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Where to split an interval: learned from how much earlier splits raised the bounds of their lower parts."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from tableveil.lattice import Axis, Lattice, Transformation

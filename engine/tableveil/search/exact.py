@@ -1,7 +1,5 @@
 """The exact strategy: intervals until the best transformation is proven, or the time is over."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from tableveil.control import Control, Progress

@@ -1,7 +1,5 @@
 """The reasons for a transformation: the effect of one level less or more per axis, and which privacy model binds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """The findings of a search so far, in any strategy: checks made, the best transformations, and the report of both."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable

@@ -14,8 +14,6 @@ split where the search of its strictest row would split it: measured on three ta
 costs up to twice the checks, and agreeing on a place saves none.
 """
 
-from __future__ import annotations
-
 import bisect
 import heapq
 import math

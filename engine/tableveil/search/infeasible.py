@@ -1,7 +1,5 @@
 """The refusals at the most general transformation of a lattice without any valid one: each rule's share."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tableveil.lattice import Transformation

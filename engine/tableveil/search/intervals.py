@@ -19,8 +19,6 @@ A quality model that cannot bound much from hi alone may ask for the classes at 
 interval comes first in the heap, which is late: most intervals never do.
 """
 
-from __future__ import annotations
-
 import heapq
 from dataclasses import dataclass, replace
 

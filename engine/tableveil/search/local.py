@@ -1,7 +1,5 @@
 """Iterated local search: good transformations early, in lattices of any size. It proves nothing."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Generator, Iterator

@@ -1,7 +1,5 @@
 """The outcome of a search: candidates, the best of them, and its proof."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The problem of a search: the lattice, the counter, the rules of release, and the quality to optimize."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The loop of every search by intervals: it takes turns until the best transformation is proven, or time is over."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from tableveil.control import Control, Progress, Stopped

@@ -1,7 +1,5 @@
 """Chooses how a lattice is searched."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Cramér's V: how strongly two columns of categories are associated."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

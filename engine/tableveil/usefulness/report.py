@@ -1,7 +1,5 @@
 """A utility report: the distributions and associations of a table's columns before a release, and in it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)

@@ -1,7 +1,5 @@
 """The comments of the protos, which `proto/generate.py` keeps beside the stubs: help and pages are made from them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from functools import cache

@@ -1,7 +1,5 @@
 """The grants of the ledger, kept in memory: how they are made and taken back, and which view they give a caller."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace

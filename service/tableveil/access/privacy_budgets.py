@@ -1,7 +1,5 @@
 """The budgets that admins set for differentially private releases."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator, Sequence
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """The rules of grants: on which parts of the database a caller has a role, and what it sees by its roles."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from typing import Protocol
 

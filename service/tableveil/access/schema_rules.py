@@ -1,7 +1,5 @@
 """The rules that admins make for releases into a schema."""
 
-from __future__ import annotations
-
 import threading
 
 from tableveil.access.access import Access

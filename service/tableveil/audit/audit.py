@@ -1,7 +1,5 @@
 """The audit of a server: its file, the copies of it, and the counts of calls that were refused in numbers."""
 
-from __future__ import annotations
-
 import logging
 from contextlib import ExitStack
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Copies of the file: rows of the database to query, and messages to syslog. No call waits for them."""
 
-from __future__ import annotations
-
 import logging
 import os
 import threading

@@ -1,7 +1,5 @@
 """The file of the audit: entries are durable once `append` returns, and each names the one before by its hash."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import hashlib

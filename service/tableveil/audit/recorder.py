@@ -1,7 +1,5 @@
 """The file of an audit with its starts, its stops, and the counts of calls that were refused in numbers."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Counts of calls that are refused in numbers: an entry a peer and minute, however many calls there are."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
 from dataclasses import dataclass

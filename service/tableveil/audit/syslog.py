@@ -1,7 +1,5 @@
 """Entries to syslog, beside the file: a message each, as RFC 3164 has it."""
 
-from __future__ import annotations
-
 import re
 import socket
 from collections.abc import Sequence

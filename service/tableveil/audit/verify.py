@@ -1,7 +1,5 @@
 """Verifies the files of an audit: each line has the hash of the line before it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

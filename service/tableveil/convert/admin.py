@@ -1,7 +1,5 @@
 """Findings and backups as messages."""
 
-from __future__ import annotations
-
 from tableveil.convert.times import duration
 from tableveil.operate import Backup, Finding
 from tableveil.v1 import admin_service_pb2 as v1

@@ -1,7 +1,5 @@
 """The aggregations of columns, from the proto."""
 
-from __future__ import annotations
-
 from tableveil.convert.collect import Faults
 from tableveil.convert.enums import AGGREGATE_FUNCTIONS, SCALES
 from tableveil.policy import AggregateFunction, Aggregation, Scale

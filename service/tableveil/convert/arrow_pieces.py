@@ -1,7 +1,5 @@
 """Cuts an Arrow IPC stream into pieces that fit into messages."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The columns of a policy, from the proto."""
 
-from __future__ import annotations
-
 from tableveil.convert.aggregation import aggregation_from_proto
 from tableveil.convert.collect import Faults
 from tableveil.convert.enums import NULL_HANDLING, NULL_POSITIONS, ORDERS, ROLES

@@ -1,7 +1,5 @@
 """Entries of the audit to protos, and filters from them."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 from tableveil.audit import Head

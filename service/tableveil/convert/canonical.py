@@ -1,7 +1,5 @@
 """One text per request: it is stored as the document, and decides whether two requests are equal."""
 
-from __future__ import annotations
-
 import json
 
 from google.protobuf import json_format

@@ -1,7 +1,5 @@
 """Classifier assessments: requests from messages, and results as messages."""
 
-from __future__ import annotations
-
 import itertools
 
 from google.protobuf import json_format

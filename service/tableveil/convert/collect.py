@@ -1,7 +1,5 @@
 """Collects the faults of a conversion, and remembers which parts of the policy are placeholders because of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any

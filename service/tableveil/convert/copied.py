@@ -1,7 +1,5 @@
 """Messages of results: their fields are the attributes of the same names, unless others are given."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from enum import StrEnum
 from functools import cache

@@ -1,7 +1,5 @@
 """Exact decimals as texts: plain digits; no exponent, infinity, underscore or space, all of which Decimal reads."""
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """Policy drafts as messages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from decimal import ROUND_FLOOR, Decimal

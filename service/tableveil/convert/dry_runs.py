@@ -1,7 +1,5 @@
 """Dry runs: requests from messages, and results as messages."""
 
-from __future__ import annotations
-
 from tableveil.convert.canonical import canonical_json
 from tableveil.convert.names import job_name, result_name
 from tableveil.convert.policy_from_proto import policy_from_proto

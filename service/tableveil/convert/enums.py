@@ -1,7 +1,5 @@
 """Enums of the proto and of the domain: equal names, apart from the proto's prefix and its UNSPECIFIED."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, Generic, TypeVar

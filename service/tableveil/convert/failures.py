@@ -1,7 +1,5 @@
 """Failures and faults, to the proto."""
 
-from __future__ import annotations
-
 from tableveil.convert.enums import FAILURE_KINDS
 from tableveil.errors import Fault, Relaxation
 from tableveil.runtime.model import Failure

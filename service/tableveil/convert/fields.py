@@ -4,8 +4,6 @@ A field that is unset, or empty in a message that cannot tell the difference, is
 left unset.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from decimal import Decimal

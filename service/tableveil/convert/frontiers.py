@@ -1,7 +1,5 @@
 """Frontiers: requests from messages, and results as messages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """Grants, and the rules of schemas, as messages."""
 
-from __future__ import annotations
-
 from tableveil.access import AccessRole, Grant, Scope, WantedGrant
 from tableveil.convert.enums import ACCESS_ROLES
 from tableveil.convert.names import release_name, release_number

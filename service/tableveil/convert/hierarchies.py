@@ -1,7 +1,5 @@
 """Hierarchies: their definitions in policies, both directions, and the stored ones as messages."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from tableveil.convert.collect import Faults

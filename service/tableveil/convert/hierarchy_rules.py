@@ -1,7 +1,5 @@
 """Rules of hierarchies, which need no rows: messages to definitions and back."""
 
-from __future__ import annotations
-
 from tableveil.convert.collect import Faults
 from tableveil.convert.fields import from_message, to_message
 from tableveil.hierarchy import Combination, RuleHierarchy, field_of

@@ -1,7 +1,5 @@
 """Views of hierarchies: requests, and previews and comparisons as messages."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tableveil.convert.collect import Faults

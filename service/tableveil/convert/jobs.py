@@ -1,7 +1,5 @@
 """Jobs as messages."""
 
-from __future__ import annotations
-
 from tableveil.convert.enums import JOB_PHASES, JOB_STATES
 from tableveil.convert.failures import failure_to_proto
 from tableveil.convert.names import job_name, result_name

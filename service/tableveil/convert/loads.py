@@ -1,7 +1,5 @@
 """Tables and loads: requests from protos, and results to them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The options of methods, from the proto."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Resource names, parsed and printed: `jobs/12`, `releases/3`, `frontiers/2`."""
 
-from __future__ import annotations
-
 import re
 
 from tableveil.errors import InvalidError, shortened

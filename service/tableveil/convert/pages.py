@@ -1,7 +1,5 @@
 """Pages of lists: how many items one holds, and the opaque tokens that say where the next begins."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import json

@@ -1,7 +1,5 @@
 """Payout sweeps: requests from messages, and results as messages."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 from tableveil.convert.canonical import canonical_json, policy_from_json

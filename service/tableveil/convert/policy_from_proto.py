@@ -1,7 +1,5 @@
 """The policy in a message, or all of its faults."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """The population, from the proto."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 from tableveil.convert.collect import Faults

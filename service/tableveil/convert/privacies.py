@@ -1,7 +1,5 @@
 """The declared privacy of tables as messages, and what policies take of it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Privacy models, from the proto."""
 
-from __future__ import annotations
-
 from tableveil.convert.collect import Faults
 from tableveil.convert.fields import from_message
 from tableveil.policy import PRIVACY_FIELDS, PrivacyModel

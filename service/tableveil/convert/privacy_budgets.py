@@ -1,7 +1,5 @@
 """Privacy budgets as messages."""
 
-from __future__ import annotations
-
 from tableveil.convert.decimals import decimal_to_text
 from tableveil.convert.times import timestamp
 from tableveil.state.privacy_budgets import PrivacyBudget

@@ -1,7 +1,5 @@
 """Proposals: requests from messages, the policies that are tried, and results as messages."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import ROUND_FLOOR, Decimal

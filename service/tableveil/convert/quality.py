@@ -1,7 +1,5 @@
 """Quality models, from the proto."""
 
-from __future__ import annotations
-
 from tableveil.convert.collect import Faults
 from tableveil.convert.fields import from_message
 from tableveil.policy import LossModel, QualityModel

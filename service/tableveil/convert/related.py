@@ -1,7 +1,5 @@
 """Related tables, from the proto: whose a column is, and the event tables with their columns."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 

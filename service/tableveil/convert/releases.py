@@ -1,7 +1,5 @@
 """Releases with their evidence as messages."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from google.protobuf.field_mask_pb2 import FieldMask

@@ -1,7 +1,5 @@
 """How jobs of a kind are submitted, also again, and how their results are sent: the part of a kind in this package."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar

@@ -1,7 +1,5 @@
 """References to tables, both directions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tableveil.errors import InvalidError, shortened

@@ -1,7 +1,5 @@
 """Moments and durations: the domain's moments are UTC without a zone, as DuckDB returns them."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from typing import overload
 

@@ -1,7 +1,5 @@
 """Tokens as messages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """Utility reports: requests from messages, and results as messages."""
 
-from __future__ import annotations
-
 from google.protobuf import json_format
 
 from tableveil.convert.canonical import canonical_json

@@ -1,7 +1,5 @@
 """Warnings as messages have them: texts, and beside them their ranks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from tableveil.convert.enums import WARNING_RANKS

@@ -1,7 +1,5 @@
 """Worksheets: their contents as one document, and back."""
 
-from __future__ import annotations
-
 from google.protobuf import json_format
 from google.protobuf.field_mask_pb2 import FieldMask
 

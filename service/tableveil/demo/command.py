@@ -1,7 +1,5 @@
 """The command `demo`: everything from a generated table to a query on the released one, on its own server."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -4,8 +4,6 @@ Counties and diagnosis codes are real, their figures are round guesses; zip code
 the counties' real ones. Nothing here describes a person.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date

@@ -1,7 +1,5 @@
 """The demo's directory: the files that a demo leaves, and those that the next one may remove."""
 
-from __future__ import annotations
-
 import shutil
 from contextlib import nullcontext
 from pathlib import Path

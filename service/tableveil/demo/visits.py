@@ -1,7 +1,5 @@
 """Generates the demo's patients and their visits, 1 to 40 of each, most rarely; and what they are a month later."""
 
-from __future__ import annotations
-
 import duckdb
 
 _VISITS = """

@@ -1,7 +1,5 @@
 """Writes a policy draft as YAML with comments: guesses with reasons; undecided fields are commented out."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterator
 from typing import Any

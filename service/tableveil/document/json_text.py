@@ -1,7 +1,5 @@
 """Parses JSON without giving its scalars types: numbers keep their source text, so that `0.10` stays `0.10`."""
 
-from __future__ import annotations
-
 import json
 
 from tableveil.document.nodes import DEEPEST, Mapping, Node, UnreadableError, place, too_deep

@@ -1,7 +1,5 @@
 """Fields of a policy that are set by their paths, over what its document says."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -7,8 +7,6 @@ may be set. A row of a hierarchy is written as a list, `[02139, 0213*, "*"]`, or
 of intervals. `elements: NONE` is `elements: {none: true}`.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Converts one scalar's text to the type of its field."""
 
-from __future__ import annotations
-
 import math
 import re
 

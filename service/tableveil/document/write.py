@@ -1,7 +1,5 @@
 """Writes a proto policy as a document that `read_policy` reads back exactly."""
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Parses YAML without giving its scalars types: `02139`, `NO`, `1e5` and `2024-01-01` stay as written."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Counts the calls of each principal, and the things that their calls hold; refuses those beyond the limits."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter

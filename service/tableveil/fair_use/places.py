@@ -1,7 +1,5 @@
 """Places for what anybody may hold, strangers too: when all are taken, the oldest gives way to the new one."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Jobs that wait, taken from their owners in turn: nobody's thousand jobs delay another's first."""
 
-from __future__ import annotations
-
 from collections import Counter, deque
 
 

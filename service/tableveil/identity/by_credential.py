@@ -1,7 +1,5 @@
 """Chooses who knows a caller, by what the caller sent."""
 
-from __future__ import annotations
-
 from tableveil.identity.principal import Authenticator, Credentials, Principal
 from tableveil.identity.secret import PREFIX
 

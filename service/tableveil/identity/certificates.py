@@ -1,7 +1,5 @@
 """Principals by client certificates: the operator says whose each name in them is."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 
 from tableveil.errors import Fault, InvalidError, shortened

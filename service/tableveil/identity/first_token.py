@@ -1,7 +1,5 @@
 """The token that a new database begins with, in a file that only the owner of the database may read."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Collection

@@ -1,7 +1,5 @@
 """The keys of an OpenID Connect provider: a JSON Web Key Set from a file or a URL, read again as keys are rotated."""
 
-from __future__ import annotations
-
 import ipaddress
 import json
 import logging

@@ -1,7 +1,5 @@
 """Principals by the JSON Web Tokens of an OpenID Connect provider."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 

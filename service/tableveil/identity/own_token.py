@@ -1,7 +1,5 @@
 """The token of a server that serves only the process that started it."""
 
-from __future__ import annotations
-
 import hmac
 
 from tableveil.identity.principal import Credentials, Principal, Unauthenticated

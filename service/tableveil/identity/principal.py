@@ -1,7 +1,5 @@
 """A caller that the server knows, and how it came to know them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol

@@ -1,7 +1,5 @@
 """The text of a token: a prefix that secret scanners find, 256 random bits, and a checksum of both."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import secrets

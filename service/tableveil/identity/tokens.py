@@ -1,7 +1,5 @@
 """Tokens: whose they are, from memory; the ledger keeps what must survive the process."""
 
-from __future__ import annotations
-
 import hmac
 import logging
 import threading

@@ -1,7 +1,5 @@
 """Stored hierarchies, and previews of any hierarchy, as the service offers them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace

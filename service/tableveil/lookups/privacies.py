@@ -1,7 +1,5 @@
 """The declared privacy of tables, as the service offers it."""
 
-from __future__ import annotations
-
 import threading
 
 from tableveil.backend import Database

@@ -1,7 +1,5 @@
 """Releases, as the service offers them: the owner's evidence, and the public objects as a stream of rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace

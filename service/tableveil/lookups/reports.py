@@ -1,7 +1,5 @@
 """Reads beside a release all else that its report tells, and keeps what reports were made."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

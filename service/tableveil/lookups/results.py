@@ -1,7 +1,5 @@
 """The results of jobs, as the service offers them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Generic, TypeVar

@@ -1,7 +1,5 @@
 """Rows of a table or view, in types that Arrow has."""
 
-from __future__ import annotations
-
 from sqlglot import exp
 
 from tableveil.backend import WITHOUT_ARROW, Session, alias, cast, column, table

@@ -1,7 +1,5 @@
 """Tables of the database, as the service offers them: a list, and descriptions."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tableveil.backend import Database, catalog, folded

@@ -1,7 +1,5 @@
 """The address at which metrics and health are read over HTTP: without TLS, as most monitoring and probes do."""
 
-from __future__ import annotations
-
 import socket
 import socketserver
 import threading

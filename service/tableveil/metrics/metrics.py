@@ -1,7 +1,5 @@
 """The server's figures. Their labels are bounded, and name no table, principal or anything else that a caller chose."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Mapping
 

@@ -1,7 +1,5 @@
 """Advice for the owner about a choice: the columns it erased, and the cost of another choice."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal

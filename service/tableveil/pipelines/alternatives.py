@@ -1,7 +1,5 @@
 """Tries policies on a source within a time: each makes its release, which is taken back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal

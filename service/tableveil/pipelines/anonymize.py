@@ -1,7 +1,5 @@
 """One job from policy to release: read, count, solve, write, verify, record; each layer does its own part."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial

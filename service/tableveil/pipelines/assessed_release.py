@@ -1,7 +1,5 @@
 """The subject of a classifier assessment: a release, its policy, its source, and the columns."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The columns of a wide table that its proposal releases: of more, no policy would leave anything."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """One job from a release to its classifier assessment: rebuild it, pair it with its source, train, store."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A source with a column that has the values of several, by which people are numbered."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlglot import exp

@@ -4,8 +4,6 @@ Whatever is computed from the drawn rows is post-processing, which keeps the pro
 2.1). So the rest of a release runs on them as on any table, and nothing that it tells has another source.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

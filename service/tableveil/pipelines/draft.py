@@ -1,7 +1,5 @@
 """Policy drafts, as the service offers them: describes, measures and guesses about a source; nothing is stored."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType

@@ -3,8 +3,6 @@
 In a warehouse nothing is written: the figures are those of the search.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Whether all transformations of a lattice can be tried, as record-level generalization does."""
 
-from __future__ import annotations
-
 from tableveil.counting import BaseHistogram
 from tableveil.errors import InvalidError
 from tableveil.game.counting import MOST_PAIRS, MOST_TRANSFORMATIONS, enumerable

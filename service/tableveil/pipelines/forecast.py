@@ -4,8 +4,6 @@ Each played month is released by the pipeline itself, into a file of its own tha
 months judges the played ones.
 """
 
-from __future__ import annotations
-
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The check of a policy against its source: what a job would say, where that needs no search, or a short one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal

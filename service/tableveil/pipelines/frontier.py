@@ -1,7 +1,5 @@
 """One job from policy to frontier: read, count, search every k and limit at once, store the result."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

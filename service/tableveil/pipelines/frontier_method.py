@@ -1,7 +1,5 @@
 """The methods of frontiers: the best transformation for each point of the grid, or something better than that."""
 
-from __future__ import annotations
-
 import math
 from typing import Protocol
 

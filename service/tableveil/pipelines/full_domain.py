@@ -1,7 +1,5 @@
 """Full-domain generalization: one transformation for all records, found by a search of the lattice."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

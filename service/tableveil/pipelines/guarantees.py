@@ -1,7 +1,5 @@
 """The strictest parameters that a release meets of every privacy model, and those of its source, for the owner."""
 
-from __future__ import annotations
-
 from tableveil.classes import ClassCounter, EquivalenceClasses
 from tableveil.counting import BaseHistogram
 from tableveil.pipelines.privacy import facts_for

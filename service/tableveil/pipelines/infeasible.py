@@ -1,7 +1,5 @@
 """The answer to a request that nothing meets: the conflicting requirements, and the least relaxations."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """The models of earlier releases' policies: joint classes meet them as well, or the account names the others."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """The context of a running job: its database session, its control, and its report."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any

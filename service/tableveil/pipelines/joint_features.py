@@ -1,7 +1,5 @@
 """The columns that the quality model of classification needs, and how they are counted."""
 
-from __future__ import annotations
-
 from tableveil.backend import WarehouseSession
 from tableveil.counting import BaseHistogram
 from tableveil.dictionary import JointDictionary, build_joint

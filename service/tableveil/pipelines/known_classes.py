@@ -1,7 +1,5 @@
 """The release whose classes a policy uses again: whether it may, by what shows without reading rows."""
 
-from __future__ import annotations
-
 from tableveil.backend import Session
 from tableveil.errors import Fault, TableveilError, shortened
 from tableveil.lifecycle import require_public

@@ -1,7 +1,5 @@
 """The lattice that a policy allows, given the tops of its hierarchies."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tableveil.errors import Fault

@@ -1,7 +1,5 @@
 """Chooses a transformation for the training records of a fold alone, by the policy of the release."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Microaggregation of the whole table: clusters of records, and aggregates in place of their values."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 

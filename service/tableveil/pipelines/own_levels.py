@@ -1,7 +1,5 @@
 """Releases whose combinations of values have levels of their own: the plan, the losses, and the columns erased."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

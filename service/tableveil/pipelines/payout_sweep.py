@@ -1,7 +1,5 @@
 """One job from policy to payout sweep: read, count every combination of values, sweep, store the result."""
 
-from __future__ import annotations
-
 import json
 
 from tableveil.counting import BaseHistogram, build_base, read_combinations

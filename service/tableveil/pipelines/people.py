@@ -1,7 +1,5 @@
 """Risks and warnings for the owner where people have several records in a release."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 

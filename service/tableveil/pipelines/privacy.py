@@ -1,7 +1,5 @@
 """The privacy models of a policy, for the counted table."""
 
-from __future__ import annotations
-
 from tableveil.backend import Session, WarehouseSession
 from tableveil.classes import ClassCounter
 from tableveil.counting import BaseHistogram, missing_people

@@ -1,7 +1,5 @@
 """The forecast of a proposal: from what it is made, how sure it is, and which way lasts longest."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

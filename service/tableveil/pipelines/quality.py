@@ -1,7 +1,5 @@
 """The quality model of a policy, for the counted table."""
 
-from __future__ import annotations
-
 from tableveil.classes import ClassCounter
 from tableveil.counting import BaseHistogram
 from tableveil.errors import InvalidError, shortened

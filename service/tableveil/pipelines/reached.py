@@ -1,7 +1,5 @@
 """The models that rows as they are meet: of a table by its values, of a release by its evidence."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

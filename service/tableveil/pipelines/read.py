@@ -1,7 +1,5 @@
 """A job's input from its source before the search: rows, hierarchies, dictionaries, and the base histogram."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 

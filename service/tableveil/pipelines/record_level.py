@@ -1,7 +1,5 @@
 """Record-level generalization: every combination of values has the transformation that pays most for it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Related tables: people and their events are searched together, repaired, and released with fresh keys."""
 
-from __future__ import annotations
-
 import math
 import secrets
 from collections.abc import Callable, Iterator, Sequence

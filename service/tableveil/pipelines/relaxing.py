@@ -1,7 +1,5 @@
 """Relaxations of a policy for which a search found nothing, over the counted source."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from tableveil.backend import Session

@@ -1,7 +1,5 @@
 """A release as the subject of an analysis: its rows, its source, and its policy's statements about them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 

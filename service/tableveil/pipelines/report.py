@@ -1,7 +1,5 @@
 """The reports of a running job."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The end of a job: its result is stored, and names the job's outcome."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 

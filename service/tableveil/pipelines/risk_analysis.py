@@ -1,7 +1,5 @@
 """One job from request to risk analysis: read, count every combination of values, measure, store the result."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The measures of a risk analysis as rows; docs/explanations/risk.md explains each."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from decimal import Decimal
 

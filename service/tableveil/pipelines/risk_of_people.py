@@ -1,7 +1,5 @@
 """The part of a risk analysis that is of people who have several records each; see docs/explanations/risk.md."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tableveil.backend import WarehouseSession

@@ -1,7 +1,5 @@
 """The subject of a risk analysis: a table, a query's rows, or the released rows that were not suppressed."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """A method of anonymization: the interface of a release pipeline to any of them."""
 
-from __future__ import annotations
-
 from typing import Protocol, TypeVar
 
 from tableveil.backend import WarehouseSession

@@ -1,7 +1,5 @@
 """The account of a release that is judged together with earlier ones: whom it leaves behind, and what that costs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal

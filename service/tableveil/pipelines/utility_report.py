@@ -1,7 +1,5 @@
 """One job from a release to its utility report: compares every column with the source's, and their associations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from tableveil.backend import Session, WarehouseSession

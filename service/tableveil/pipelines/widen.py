@@ -1,7 +1,5 @@
 """Policies whose hierarchies do not cover all values any more get wider bounds; nothing is stored."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from sqlglot import exp

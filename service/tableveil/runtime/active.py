@@ -1,7 +1,5 @@
 """Queued and running jobs, and the actions that they forbid."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """Changes that their callers named: each is made once, and a repeated request gets the first answer."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

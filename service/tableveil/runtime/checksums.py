@@ -3,8 +3,6 @@
 They sort a digest of each row, which costs a tenth of a job and more.
 """
 
-from __future__ import annotations
-
 from tableveil.backend import Database
 from tableveil.lifecycle.row_checksum import stands, written_checksum
 from tableveil.runtime.follow_up import FollowUp

@@ -1,7 +1,5 @@
 """Takes back the trials that have expired: nobody has to remember them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import partial

@@ -1,7 +1,5 @@
 """Work that is left to do after each release, by a thread of its own: no job waits for it, and a kill puts it off."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from abc import ABC, abstractmethod

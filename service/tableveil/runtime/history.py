@@ -1,7 +1,5 @@
 """Ended jobs in memory: they never change, but may be deleted."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """Loads, as the service offers them: rows of a file or a stream into a table, all of them or none, and their ledger."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

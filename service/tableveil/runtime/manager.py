@@ -1,7 +1,5 @@
 """The manager of jobs: has them run, and ends, deletes and follows them; see `submissions` and `views` for the rest."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable

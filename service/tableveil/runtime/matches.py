@@ -3,8 +3,6 @@
 No check, dry run or job may do so: people who load a table and ask would learn who is in the tables of others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from tableveil.backend import Database

@@ -1,7 +1,5 @@
 """The memory that jobs share: an estimate of a job's need, and whether it fits beside the running ones."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """For those who count jobs: what they are told, and what they may ask."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol

@@ -1,7 +1,5 @@
 """The opening of jobs: the state is brought up to date, what an earlier process left is settled, and workers start."""
 
-from __future__ import annotations
-
 from tableveil.backend import Database
 from tableveil.lifecycle import recover
 from tableveil.pipelines.released_rows import PolicyOf

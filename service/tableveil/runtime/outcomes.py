@@ -1,7 +1,5 @@
 """The ends of jobs: after an exception, after a stop of the server, and for jobs in the store."""
 
-from __future__ import annotations
-
 import logging
 import traceback
 from collections.abc import Collection, Iterator

@@ -1,7 +1,5 @@
 """Publishing: brings releases to their targets and away from them, each target in a thread of its own."""
 
-from __future__ import annotations
-
 import logging
 import math
 import threading

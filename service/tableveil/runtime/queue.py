@@ -1,7 +1,5 @@
 """The queue of jobs: the next one, and the state of those that have not ended."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

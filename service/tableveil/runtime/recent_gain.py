@@ -1,7 +1,5 @@
 """The gain of a search's last tenth: whether it is worth the wait."""
 
-from __future__ import annotations
-
 import bisect
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Turns the reports of a running job into events in the store and changes of the job."""
 
-from __future__ import annotations
-
 import time
 from typing import Protocol
 

@@ -1,7 +1,5 @@
 """The life of a release after its job: promoted, approved or rejected, withdrawn; while no job uses it."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Collection
 from dataclasses import replace

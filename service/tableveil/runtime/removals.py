@@ -1,7 +1,5 @@
 """Removals, as the service offers them: rows taken out of a table, or the table with them, and their ledger."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The permitted names of requests."""
 
-from __future__ import annotations
-
 from tableveil.errors import InvalidError, shortened
 
 LONGEST = 1000

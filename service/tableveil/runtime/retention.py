@@ -1,7 +1,5 @@
 """Retention: deletes jobs that ended, and forgets named changes, long ago; once at start and then every day."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Room on the disk for a job: refuses it before it begins if its least need clearly does not fit."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 from tableveil.backend import Database, Session, catalog

@@ -1,7 +1,5 @@
 """The settings of jobs."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass, field
 

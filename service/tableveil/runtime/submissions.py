@@ -1,7 +1,5 @@
 """Submissions: the checks of a request before it is queued, and those that it must not overtake."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

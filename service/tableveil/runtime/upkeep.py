@@ -1,7 +1,5 @@
 """Upkeep of the database of a running server: its state, backups, and schemas."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Jobs as they stand: from the queue while they are there, then from memory, or else from the store."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from tableveil.backend import Database, Ledger, Visibility, present_visibility

@@ -1,7 +1,5 @@
 """The workers: threads that run the jobs of a queue, and record how each ended."""
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

@@ -1,7 +1,5 @@
 """Worksheets, as the service offers them: two writers never overwrite each other unseen."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from dataclasses import replace

@@ -4,8 +4,6 @@ In this order: it is measured, its caller is authenticated, limited to a fair us
 names, and recorded.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext

@@ -1,7 +1,5 @@
 """Tokens and grants over gRPC."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import grpc

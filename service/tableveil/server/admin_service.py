@@ -1,7 +1,5 @@
 """The server's own state, backups and schemas over gRPC."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import duckdb

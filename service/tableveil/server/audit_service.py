@@ -1,7 +1,5 @@
 """The audit over gRPC."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import grpc

@@ -1,7 +1,5 @@
 """Lets a caller do what its roles allow, and shows it only what they reach."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 
 from tableveil.access import Grant, scopes, visibility

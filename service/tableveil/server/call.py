@@ -1,7 +1,5 @@
 """A call, as access control comes to know it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The caller of the call at hand, and the work for it that ends with the call."""
 
-from __future__ import annotations
-
 from contextvars import ContextVar
 
 import grpc

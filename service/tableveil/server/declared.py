@@ -1,7 +1,5 @@
 """Completes the policies of requests by the declared privacy of their sources, and by the table of a load."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from tableveil.convert.collect import Faults

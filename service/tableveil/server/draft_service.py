@@ -1,7 +1,5 @@
 """Policy drafts over gRPC."""
 
-from __future__ import annotations
-
 import grpc
 
 from tableveil.convert.drafts import declare, policy_draft_to_proto

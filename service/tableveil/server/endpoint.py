@@ -1,7 +1,5 @@
 """The endpoint: the services on one port, with health and reflection, and threads enough for all of them."""
 
-from __future__ import annotations
-
 import logging
 import resource
 import threading

@@ -1,7 +1,5 @@
 """The failures of calls, made from what was raised: errors are meant for the caller, anything else is a defect."""
 
-from __future__ import annotations
-
 import logging
 import traceback
 

@@ -1,7 +1,5 @@
 """The file of grants, for infrastructure as code: its grants follow it, and no command changes them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

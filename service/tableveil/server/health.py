@@ -5,8 +5,6 @@ watch, in the thread that serves all connections: a stranger who takes no answer
 the server.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable
 

@@ -1,7 +1,5 @@
 """Hierarchies over gRPC."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import chain
 

@@ -1,7 +1,5 @@
 """Everything by which the operator lets the server know its callers."""
 
-from __future__ import annotations
-
 from tableveil.identity import Authenticator, Credentials, Principal
 from tableveil.identity.by_credential import ByCredential
 from tableveil.identity.certificates import ClientCertificates, principals_of

@@ -1,7 +1,5 @@
 """Rows that come with a call: an Arrow IPC stream, read from its messages as the database asks for more."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 

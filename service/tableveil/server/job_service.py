@@ -1,7 +1,5 @@
 """Jobs over gRPC."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from functools import partial

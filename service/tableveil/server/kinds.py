@@ -1,7 +1,5 @@
 """Jobs of all kinds: how a request becomes the work of a job, also when resubmitted."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from importlib import import_module

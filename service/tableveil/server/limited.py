@@ -1,7 +1,5 @@
 """Holds each call to the limits of its principal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 

@@ -1,7 +1,5 @@
 """The server's figures: what it counts, what it is asked for, and the address at which they are read."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from datetime import UTC

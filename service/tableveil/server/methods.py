@@ -1,7 +1,5 @@
 """The roles that each method needs, as the protos declare them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Ends streams whose callers are not accepted any more: their token was revoked, or expired."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

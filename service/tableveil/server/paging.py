@@ -1,7 +1,5 @@
 """Pages of lists: the requested number of items, fewer if they are large, and the begin of the next page."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from typing import Any, Protocol, TypeVar

@@ -1,7 +1,5 @@
 """The privacy of tables over gRPC."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import grpc

@@ -1,7 +1,5 @@
 """The readers of releases over gRPC, for endpoints."""
 
-from __future__ import annotations
-
 import grpc
 
 from tableveil.convert import release_name

@@ -1,7 +1,5 @@
 """Readers of releases: whose a credential is, and which releases its principal may read."""
 
-from __future__ import annotations
-
 from tableveil.access import Access, AccessRole, visibility
 from tableveil.backend import Database, seeing
 from tableveil.identity import Authenticator, Credentials, Principal

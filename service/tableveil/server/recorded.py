@@ -1,7 +1,5 @@
 """Records calls: each as one entry of the audit, or one before it begins and one at its end."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Iterator, Sequence

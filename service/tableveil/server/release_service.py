@@ -1,7 +1,5 @@
 """Releases over gRPC."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Reports over gRPC: gathers what is known of a release, and renders the edition that the caller may see."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace

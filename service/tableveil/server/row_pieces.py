@@ -1,7 +1,5 @@
 """Cuts the rows of a hierarchy into pieces that fit into messages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from tableveil.v1 import policy_pb2

@@ -1,7 +1,5 @@
 """The life of the server's process: it is opened, announced, and ended by a signal."""
 
-from __future__ import annotations
-
 import logging
 import os
 import sys

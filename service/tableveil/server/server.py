@@ -1,7 +1,5 @@
 """The server: database, jobs and endpoint, opened in this order and closed in the other."""
 
-from __future__ import annotations
-
 import logging
 from contextlib import ExitStack
 

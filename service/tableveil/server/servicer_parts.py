@@ -1,7 +1,5 @@
 """The parts of a server that servicers are made of."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tableveil.runtime import JobManager

@@ -1,7 +1,5 @@
 """The services of the protos, each with its servicer: the class of its name, in the module of the proto's name."""
 
-from __future__ import annotations
-
 import pkgutil
 from collections.abc import Callable, Iterator
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Slots: how many callers may do one costly thing at once; the next is told to come back, and does not wait."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

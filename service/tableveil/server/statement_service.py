@@ -1,7 +1,5 @@
 """Statements over gRPC."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import grpc

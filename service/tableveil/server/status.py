@@ -1,7 +1,5 @@
 """Failures as gRPC statuses with google.rpc details, cut to fit into a call's metadata."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Everything that the servicers look up or start, except jobs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any

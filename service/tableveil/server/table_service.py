@@ -1,7 +1,5 @@
 """Tables and loads over gRPC."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

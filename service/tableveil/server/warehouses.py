@@ -1,7 +1,5 @@
 """The warehouses of a server: declared by its operator, examined by the doctor, closed at the end."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from tableveil.backend import Database

@@ -1,7 +1,5 @@
 """Widens the policy in a message by the values of its source."""
 
-from __future__ import annotations
-
 from tableveil.control import Control
 from tableveil.convert import policy_from_proto
 from tableveil.convert.hierarchy_rules import rule_to_proto

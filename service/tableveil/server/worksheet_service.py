@@ -1,7 +1,5 @@
 """Worksheets over gRPC."""
 
-from __future__ import annotations
-
 import grpc
 
 from tableveil.convert.names import worksheet_number

@@ -1,7 +1,5 @@
 """The addresses to listen on: socket files and ports of this machine only, unless the operator says otherwise."""
 
-from __future__ import annotations
-
 import errno
 import grp
 import ipaddress

@@ -5,8 +5,6 @@ any number of connections. The front sees bytes, those of TLS as well, and count
 before a call of it has a known caller, and so many from call to call.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import math

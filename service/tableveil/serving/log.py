@@ -3,8 +3,6 @@
 Exceptions are logged by their type and place: their texts may be data.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

@@ -1,7 +1,5 @@
 """Answers monitoring and probes at an address of their own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from tableveil.fair_use import Places

@@ -1,7 +1,5 @@
 """How an operator states a setting of a process on its command line; the field's type says what may be stated."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

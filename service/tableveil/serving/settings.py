@@ -1,7 +1,5 @@
 """The operator's settings of the server, and its fixed limits."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, fields

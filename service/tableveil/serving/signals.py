@@ -1,7 +1,5 @@
 """Ends a process by signals: the first one in order, the second one at once."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

@@ -1,7 +1,5 @@
 """TLS at a port: the server's certificate, renewed as its files are, and the names in those of clients."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections.abc import Mapping, Sequence

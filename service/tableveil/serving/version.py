@@ -1,7 +1,5 @@
 """The version of the server."""
 
-from __future__ import annotations
-
 from importlib import metadata
 
 

@@ -1,7 +1,5 @@
 """Writes a policy draft as the statement that declares the privacy of its table, with remarks as comments."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from tableveil.document.draft import comments, printable

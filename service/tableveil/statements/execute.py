@@ -1,7 +1,5 @@
 """Executes a statement: it becomes the requests that it stands for."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """Parses a statement; docs/reference/statements.md has the grammar."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from collections.abc import Mapping as AnyMapping
 from functools import partial

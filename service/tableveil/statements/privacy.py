@@ -1,7 +1,5 @@
 """The clause PRIVACY: which column has which role, and who is a person."""
 
-from __future__ import annotations
-
 from tableveil.document.nodes import Mapping, Node
 from tableveil.statements.tokens import StatementTokens
 from tableveil.statements.values import FieldPlaces, Values

@@ -1,7 +1,5 @@
 """Writes policies as the statements that say the same."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, cast

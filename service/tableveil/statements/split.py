@@ -1,7 +1,5 @@
 """Splits a script into its statements."""
 
-from __future__ import annotations
-
 from sqlglot import TokenType
 
 from tableveil.statements.tokens import tokenized

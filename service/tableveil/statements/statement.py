@@ -1,7 +1,5 @@
 """The statements, as they were parsed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tableveil.statements.values import FieldPlaces

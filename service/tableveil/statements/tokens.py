@@ -1,7 +1,5 @@
 """The tokens of a statement, read one after the other, and the errors that say where something else was expected."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import ClassVar, NoReturn

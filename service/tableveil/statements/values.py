@@ -4,8 +4,6 @@ A list is `[1, 2]`, a message `{field: value}`. A message that is one of several
 `intervals(0, 105, widths => [5, 10])`: arguments without a name are the kind's first fields, by their numbers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping as AnyMapping
 from typing import Final
 

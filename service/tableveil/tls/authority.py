@@ -1,7 +1,5 @@
 """A private authority for a try-out, and the certificates that it signs for servers and clients."""
 
-from __future__ import annotations
-
 import ipaddress
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """Certificates and keys from files, refused if they cannot work."""
 
-from __future__ import annotations
-
 import stat
 from collections.abc import Sequence
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """A certificate and its key."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """How names, numbers and times are shown to people."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from datetime import UTC
 from decimal import Decimal

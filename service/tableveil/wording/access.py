@@ -1,7 +1,5 @@
 """Roles, grants and tokens in words, for terminals and pages."""
 
-from __future__ import annotations
-
 from tableveil import wording
 from tableveil.v1 import access_pb2
 from tableveil.v1 import access_service_pb2 as v1

@@ -1,7 +1,5 @@
 """How many distinct values a column has, in words: declared by its rule, before and after."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The progress of a job in words, for terminals and pages."""
 
-from __future__ import annotations
-
 from tableveil import wording
 from tableveil.v1 import job_service_pb2
 

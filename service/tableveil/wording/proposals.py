@@ -1,7 +1,5 @@
 """Words of proposals: values that look wrong, the rest of each column, and how long releases last."""
 
-from __future__ import annotations
-
 from tableveil import wording
 from tableveil.v1 import proposal_service_pb2 as v1
 

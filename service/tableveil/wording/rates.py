@@ -1,7 +1,5 @@
 """The rates of values under labels that moved most, in words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tableveil import wording

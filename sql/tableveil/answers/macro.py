@@ -1,7 +1,5 @@
 """A function as a macro of DuckDB."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 LABEL = ("label", "label_from", "label_to")

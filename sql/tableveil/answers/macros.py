@@ -6,8 +6,6 @@ square bracket or is one value. An end without a bound is unbounded. Estimates t
 leave out labels that have none.
 """
 
-from __future__ import annotations
-
 from tableveil.answers.macro import LABEL, Macro
 
 _WHOLE = "typeof(coalesce(label_from, label_to)) IN ('BIGINT', 'DATE')"

@@ -4,8 +4,6 @@ An aggregate adds records up in a few numbers, so that a column may have any num
 records of each label.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass

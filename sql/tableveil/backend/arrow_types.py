@@ -1,7 +1,5 @@
 """Types of the database that Arrow lacks."""
 
-from __future__ import annotations
-
 from duckdb.sqltypes import DuckDBPyType
 
 from tableveil.backend.expressions import identifier

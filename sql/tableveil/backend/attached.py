@@ -1,7 +1,5 @@
 """A database file of its own beside the server's, written through the same session."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager

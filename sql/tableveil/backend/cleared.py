@@ -1,7 +1,5 @@
 """Arrow batches without what DuckDB leaves under NULLs."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pyarrow.compute as compute
 

@@ -1,7 +1,5 @@
 """The database file: opened by one process, locked down, with a private directory to spill into."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import threading

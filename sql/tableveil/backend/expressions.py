@@ -1,7 +1,5 @@
 """Small vocabulary for building statements as sqlglot trees; names are always quoted, so any name is safe."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import cache, reduce
 

@@ -1,7 +1,5 @@
 """Translates the database's exceptions; their texts hold raw values ("Could not convert 'Smith' …") and are dropped."""
 
-from __future__ import annotations
-
 import duckdb
 
 from tableveil.control import Stopped

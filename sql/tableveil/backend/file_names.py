@@ -1,7 +1,5 @@
 """Files that are named after tables."""
 
-from __future__ import annotations
-
 import hashlib
 
 _LONGEST = 120

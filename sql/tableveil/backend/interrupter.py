@@ -1,7 +1,5 @@
 """Interrupts running statements whose work has to stop."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

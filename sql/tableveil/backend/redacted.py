@@ -1,7 +1,5 @@
 """Statements in a form for logs: without literals, which may be values of a table."""
 
-from __future__ import annotations
-
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import TokenType

@@ -1,7 +1,5 @@
 """The one place where a statement becomes text."""
 
-from __future__ import annotations
-
 from sqlglot import exp
 
 DIALECT = "duckdb"

@@ -3,8 +3,6 @@
 Each engine declares its traits once, beside its session.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

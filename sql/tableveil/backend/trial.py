@@ -5,8 +5,6 @@ from step to step, and constants are computed. DuckDB 2.0.0 does not end it when
 its memory.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

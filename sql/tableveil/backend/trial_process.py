@@ -4,8 +4,6 @@ It runs as a script and imports no other module of Tableveil, so that it starts 
 standard input and writes one to standard output.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import resource

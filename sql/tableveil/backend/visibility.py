@@ -1,7 +1,5 @@
 """Through whose eyes the database is seen: work sees only what its principal may see; all else is not there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

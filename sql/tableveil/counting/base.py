@@ -1,7 +1,5 @@
 """The base histogram: the distinct combinations of codes with their numbers of records, of source and population."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce

@@ -1,7 +1,5 @@
 """Chooses the counter of a search: numpy if the distinct combinations are few, the database if they are many."""
 
-from __future__ import annotations
-
 from tableveil.backend import Session
 from tableveil.classes import ClassCounter, JointCounter
 from tableveil.counting.base import BaseHistogram

@@ -1,7 +1,5 @@
 """The distinct combinations of values of source and population together, as arrays; and people missing in some."""
 
-from __future__ import annotations
-
 import numpy as np
 from sqlglot import exp
 

@@ -1,7 +1,5 @@
 """The cost of counting, learnt while it is done: it decides on the counter and on the histogram to count from."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Counting in the database: the source's classes, their values of sensitive columns, and the population's."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The classes that a source's records had in earlier releases, as one more counted attribute."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from sqlglot import exp

@@ -1,7 +1,5 @@
 """The distinct combinations of columns' values as arrays, for the analysis of risks: one scan counts all of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

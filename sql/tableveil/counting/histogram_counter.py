@@ -1,7 +1,5 @@
 """Counting a histogram that is in the database: from the histogram itself, or from roll-ups kept there or in numpy."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Histograms as tables of the database: grouped at a transformation, estimated, rolled up, dropped."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from typing import Any

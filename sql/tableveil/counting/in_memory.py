@@ -1,7 +1,5 @@
 """Hands a base histogram over to numpy, with the values of sensitive columns and the population."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The memory that counting may take."""
 
-from __future__ import annotations
-
 from tableveil.backend import Session
 
 UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}

@@ -1,7 +1,5 @@
 """Counts classes of columns' values by their records and people, in the database, for the analysis of risks."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Reads the points to cluster: the distinct combinations of values of aggregated and sensitive columns, as arrays."""
 
-from __future__ import annotations
-
 import numpy as np
 from sqlglot import exp
 

@@ -1,7 +1,5 @@
 """The histograms that are kept to count from, within a budget of memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Builds an aggregated column's dictionary: its values in their order, with codes, positions and numbers of records."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Builds a quasi-identifier's dictionary table and its arrays for the search."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Values beyond the range of intervals whose open ends a release closes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from sqlglot import exp

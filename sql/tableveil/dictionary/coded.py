@@ -1,7 +1,5 @@
 """An attribute of a policy whose values get codes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tableveil.hierarchy import InlineLevels, RuleHierarchy

@@ -1,7 +1,5 @@
 """The elements of a sensitive column whose cells are lists: the writer's way; the verification splits by itself."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

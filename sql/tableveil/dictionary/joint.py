@@ -1,7 +1,5 @@
 """Builds the dictionary of several columns together: features and a class that a classifier predicts from them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

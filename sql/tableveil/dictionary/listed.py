@@ -1,7 +1,5 @@
 """Hierarchies as rows: written out in the policy, from a table or the server's own store, or by Safe Harbor."""
 
-from __future__ import annotations
-
 from sqlglot import exp
 
 from tableveil.backend import WarehouseSession, cast, column, table

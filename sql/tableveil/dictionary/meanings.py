@@ -1,7 +1,5 @@
 """Whether labels that look alike have one meaning, where a column has labels of several levels."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Places the distinct values of a column in a policy's order, and numbers them by it."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 from sqlglot import exp
 

@@ -1,7 +1,5 @@
 """Numbers the pairs of a person and a value that the person has: so that people are counted who have a value."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -3,8 +3,6 @@
 Nobody needs to know who has which number.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

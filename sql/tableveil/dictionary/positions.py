@@ -1,7 +1,5 @@
 """Positions of numbers, dates and timestamps as 64-bit floats, for aggregating; and values without one."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from fractions import Fraction

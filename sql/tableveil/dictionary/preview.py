@@ -1,7 +1,5 @@
 """A preview of a hierarchy before it is used: the labels of a column at its levels, and values without labels."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Builds a sensitive column's dictionary: its values in their order, with codes and numbers of records."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The distinct values of a column, in the form that dictionaries number and hierarchies read."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlglot import exp

@@ -1,7 +1,5 @@
 """How improbable it is that two tables share values, with equal frequencies, by accident."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

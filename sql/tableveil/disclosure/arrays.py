@@ -1,7 +1,5 @@
 """The rows of `ROWS` as arrays: all of them where they are few, else those of some classes beside counts of all."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Refuses columns that give away what labels hide, and says of the others who else could be found by them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The rows that the exposure is measured on: their classes, own values and values of columns as small numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

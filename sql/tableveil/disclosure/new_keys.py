@@ -5,8 +5,6 @@ both tables know. By chance, such rows agree as often as those of different peop
 rows of people who stayed with rows of others, or as columns that have nothing to do with each other.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

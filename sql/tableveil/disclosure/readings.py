@@ -1,7 +1,5 @@
 """Readings of values for formulas: numbers of numbers, dates and times, years of dates, and texts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, overload

@@ -1,7 +1,5 @@
 """Whether all records of a class have one value of a sensitive column that no model names."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from sqlglot import exp

@@ -3,8 +3,6 @@
 No error of it depends on the rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

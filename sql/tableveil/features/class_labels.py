@@ -1,7 +1,5 @@
 """The labels of a release's classes, read from its public objects, and what they stand for in other hierarchies."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from sqlglot import exp

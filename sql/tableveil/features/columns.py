@@ -1,7 +1,5 @@
 """Columns as classifiers see them: numbers where values have them, categories elsewhere, and what is unknown."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """The public table of a classifier assessment's figures, beside its release."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa

@@ -3,8 +3,6 @@
 A suppressed record has labels, too: those it would have been released with.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Some records of a source, drawn with a seed, and their values in a column."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ A row of a local recoding has labels of its own class of records. A record may f
 and the ledger does not hold which one it was put into.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

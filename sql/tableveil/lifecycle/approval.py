@@ -1,7 +1,5 @@
 """Decides about a release that waits for approval: swaps it in for the earlier one, or drops it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 

@@ -1,7 +1,5 @@
 """The ledger's entry of a release: made of its plan, its evidence, and the objects that were written."""
 
-from __future__ import annotations
-
 import itertools
 import platform
 from collections.abc import Iterator, Mapping, Sequence

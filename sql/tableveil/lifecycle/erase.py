@@ -1,7 +1,5 @@
 """Erases people: their rows, and what the ledger keeps of them to recognize people again."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ where the rows come from, where they go, and whom they repeat. The caller's righ
 the runtime. A trial passes the gates of its target and of other releases when it is promoted.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from tableveil.backend import WarehouseSession

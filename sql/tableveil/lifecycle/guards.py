@@ -1,7 +1,5 @@
 """The guards of a release, against the release that it would replace: a truncated extract must not take its place."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 

@@ -4,8 +4,6 @@ A joint class is made here of the rows of the new release in one class for which
 with the same values: these could be the row of somebody who has these classes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

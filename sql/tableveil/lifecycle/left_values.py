@@ -1,7 +1,5 @@
 """Values that only erased people had in a table: what is stored of them elsewhere goes, or is named."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Moves the objects of a release that waits in private to its target, in place of those of an earlier release."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Promotes a trial: it becomes a release if all that it depends on is as it was, and is judged by what exists now."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Publishes a release: one transaction checks, writes, verifies and records it; then it is looked for."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace

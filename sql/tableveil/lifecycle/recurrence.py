@@ -1,7 +1,5 @@
 """The evidence that the people of a source were in earlier releases: rows that recur, not values of a column alone."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace

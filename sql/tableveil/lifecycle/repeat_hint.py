@@ -1,7 +1,5 @@
 """The hint for a second release of known people: whether it can be judged together with the earlier ones."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 

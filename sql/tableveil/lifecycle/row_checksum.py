@@ -1,7 +1,5 @@
 """The checksum of a release's rows as they were written: of the ledger, or computed while they stand."""
 
-from __future__ import annotations
-
 from tableveil.backend import Session, table
 from tableveil.lifecycle.standing import place_of
 from tableveil.lifecycle.target import objects_called

@@ -1,7 +1,5 @@
 """Whether the objects of a release stand, and where: in its target, or in private while it waits."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import replace
 

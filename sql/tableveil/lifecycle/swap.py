@@ -5,8 +5,6 @@ the intent to rename them, and after the renaming another one the end of the job
 only ever completed, however often that is interrupted; before it, what was written is dropped.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Whether a release may be written where the policy wants it."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 

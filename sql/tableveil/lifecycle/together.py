@@ -1,7 +1,5 @@
 """The earlier releases that a new one is judged together with, and the classes that its records had there."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice

@@ -1,7 +1,5 @@
 """Withdraws a release: drops its objects if they still exist, and notes that in the ledger."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 

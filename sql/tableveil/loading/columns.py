@@ -1,7 +1,5 @@
 """Whether columns can be loaded: their names differ, and their types hold single values."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """The content of a load, as a keyed digest: of the bytes of its files, or of its rows in any order."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 from collections.abc import Iterator, Sequence

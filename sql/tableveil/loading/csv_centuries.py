@@ -3,8 +3,6 @@
 The database reads such years as 1969 to 2068. A pivot of 1999 makes 1900 to 1999 of them.
 """
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
 

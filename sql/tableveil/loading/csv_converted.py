@@ -1,7 +1,5 @@
 """Columns whose values the load converts itself: with blanks around them, or with digits in groups of three."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence, Set
 from pathlib import Path

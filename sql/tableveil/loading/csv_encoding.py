@@ -1,7 +1,5 @@
 """The encoding of a text file, by its bytes."""
 
-from __future__ import annotations
-
 import codecs
 import itertools
 from collections.abc import Iterator

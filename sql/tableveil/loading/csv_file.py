@@ -1,7 +1,5 @@
 """CSV files as rows to be loaded: every line is read, or rejected by its number."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """A guess of how a CSV file is written, by its first bytes and by all of its values."""
 
-from __future__ import annotations
-
 import datetime
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Lines of a CSV file that are lost in silence: those too long for the database, and a last one that was cut off."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

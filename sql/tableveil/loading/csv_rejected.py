@@ -1,7 +1,5 @@
 """Lines of CSV files that cannot be loaded, and the error that names all of them by column and kind of fault."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Mapping, Sequence

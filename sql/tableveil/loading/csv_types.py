@@ -5,8 +5,6 @@ by line, instead of making text of numbers in silence. Numbers that no type hold
 zeros or too many digits, are names of something: their column is text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The input of a load: the format of a file, its rows, and its rejected lines."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum

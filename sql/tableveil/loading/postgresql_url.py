@@ -1,7 +1,5 @@
 """URLs of PostgreSQL, which hold no password: libpq has safer ways."""
 
-from __future__ import annotations
-
 from urllib.parse import parse_qsl
 
 from tableveil.errors import InvalidError

@@ -1,7 +1,5 @@
 """Takes rows out of a table: all of them, or the table with them."""
 
-from __future__ import annotations
-
 from sqlglot import exp
 
 from tableveil.backend import Session, drop, table

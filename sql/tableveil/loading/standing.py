@@ -1,7 +1,5 @@
 """Whether the rows of a load still stand in its table, by the ledger."""
 
-from __future__ import annotations
-
 from tableveil.backend import Ledger, WarehouseSession, folded
 from tableveil.errors import ConflictError, InvalidError, Warned, note, shortened
 from tableveil.policy import Policy, TableReference

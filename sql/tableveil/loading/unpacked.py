@@ -1,7 +1,5 @@
 """CSV files in the form that the database reads: in UTF-8, uncompressed, and with lines that all end alike."""
 
-from __future__ import annotations
-
 import codecs
 import re
 import zlib

@@ -1,7 +1,5 @@
 """Writes rows into a table: a new one, or an existing one, whose types they must fit without loss."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Backups of a database in use: a copy as of one moment, checked before it gets its name."""
 
-from __future__ import annotations
-
 import fcntl
 import glob
 import logging

@@ -1,7 +1,5 @@
 """Checks that the disk has enough room before something begins, so that it does not fail in the middle."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The examination of a database: its file, and the state that Tableveil keeps in it. Nothing is written."""
 
-from __future__ import annotations
-
 import os
 import platform
 from collections.abc import Callable, Collection, Iterator

@@ -1,7 +1,5 @@
 """The findings of an examination: each has a subject, its state, and advice."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 

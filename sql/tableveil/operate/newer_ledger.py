@@ -1,7 +1,5 @@
 """Newer ledgers of the same database: where they are, and how a restored file takes from one what it forgot."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Compares the state with the objects that exist: those of releases, and tables of the state."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

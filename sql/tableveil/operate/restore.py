@@ -1,7 +1,5 @@
 """Restoring a backup: a new database file, which gets its name after it was read from end to end."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

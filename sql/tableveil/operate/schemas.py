@@ -1,7 +1,5 @@
 """Makes schemas for releases: tables need one to be released into, and nothing but the server may open the file."""
 
-from __future__ import annotations
-
 from sqlglot import exp
 
 from tableveil.backend import Session, catalog, identifier

@@ -3,8 +3,6 @@
 A table that is in none of these has no answer yet; a test names it.
 """
 
-from __future__ import annotations
-
 from tableveil.state.kinds import KINDS, JobKind
 
 PEOPLE = ("release_persons", "release_erased_persons", "release_samples", "release_sample_values")

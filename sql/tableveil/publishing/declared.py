@@ -1,7 +1,5 @@
 """Targets as the operator declares them: `NAME=KIND:PLACE`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A directory of read-only DuckDB files, one for each release."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress

@@ -1,7 +1,5 @@
 """The public objects of a release as they are published, and what may be told with them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date

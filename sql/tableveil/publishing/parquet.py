@@ -1,7 +1,5 @@
 """A directory of Parquet files: a link by the name of each release leads to the files of its latest one."""
 
-from __future__ import annotations
-
 import re
 import secrets
 import shutil

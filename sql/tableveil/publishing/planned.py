@@ -1,7 +1,5 @@
 """Releases as targets will see them, before any row is read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 

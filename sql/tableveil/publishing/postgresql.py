@@ -1,7 +1,5 @@
 """A schema of a PostgreSQL database: each release arrives in one transaction, by COPY, as rows of tables that stay."""
 
-from __future__ import annotations
-
 import secrets
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Native ranges beside the labels of published rows: generated columns, so that rows arrive as they are."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Published tables as PostgreSQL has them: their columns, who reads these, and the enums that are left over."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

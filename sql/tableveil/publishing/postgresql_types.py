@@ -1,7 +1,5 @@
 """The types of PostgreSQL in which released columns arrive, one for one."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Requests for publications, and the steps that are due at a target."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 

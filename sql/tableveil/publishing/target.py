@@ -1,7 +1,5 @@
 """The interface of a target that releases are published to."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Protocol
 

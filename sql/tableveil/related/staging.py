@@ -1,7 +1,5 @@
 """Stages the rows of people and of their events: people get numbers, orphans go, and dates become days."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

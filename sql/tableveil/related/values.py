@@ -1,7 +1,5 @@
 """The sensitive values of people and of their events as numbers: spellings of a value are one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ They are made of names, roles, levels, parameters of privacy models and numbers 
 text, the source's name, a reason, or a row of a hierarchy.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
 from importlib import metadata

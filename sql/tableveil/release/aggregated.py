@@ -1,7 +1,5 @@
 """The aggregates of classes, which replace the values of their records."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

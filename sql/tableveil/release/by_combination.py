@@ -1,7 +1,5 @@
 """Releases in which every combination of values has levels of its own, and checks of their labels."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

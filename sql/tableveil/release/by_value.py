@@ -1,7 +1,5 @@
 """Releases in which a value has one label in all records: one transformation, and aggregates of its classes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ value, a colon and the value, as the database casts it to text in UTC. The check
 columns in this form, and of the SHA-256 of every row in hexadecimal, in ascending order.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Sequence
 from functools import reduce

@@ -1,7 +1,5 @@
 """The numbers of classes beside the released rows, and for the ledger: later releases are judged together by these."""
 
-from __future__ import annotations
-
 from sqlglot import exp
 
 from tableveil.backend import (

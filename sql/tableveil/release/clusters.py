@@ -1,7 +1,5 @@
 """Releases of clusters, in which aggregates replace the values of all quasi-identifiers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

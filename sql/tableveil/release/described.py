@@ -1,7 +1,5 @@
 """The public objects of a release and their columns in words, once, for docs/reference/objects.md."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

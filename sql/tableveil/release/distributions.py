@@ -1,7 +1,5 @@
 """Stores how the source spreads over the values of the sensitive columns: models and verification judge by it."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 from sqlglot import exp
 

@@ -4,8 +4,6 @@ Estimates follow from the release alone, so nobody finds more by them than by a 
 unchanged one closely would make matches right more often than a member of the class that is picked by chance.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Labels of numbers, days and times as a line to draw from, and drawn values in the type of their column."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass

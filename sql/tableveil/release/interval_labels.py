@@ -1,7 +1,5 @@
 """The labels of intervals of aggregated columns, worded like those of interval hierarchies."""
 
-from __future__ import annotations
-
 import decimal
 import math
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Rows of the source joined to dictionaries and to staged classes, and the labels of rows that are."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from sqlglot import exp

@@ -1,7 +1,5 @@
 """The columns beside released labels, by which these are computed with and sorted: their names and types."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 

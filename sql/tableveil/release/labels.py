@@ -1,7 +1,5 @@
 """The released labels: their bounds and ranks, and the public table of all of them, from the released rows alone."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal

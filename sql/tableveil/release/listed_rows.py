@@ -1,7 +1,5 @@
 """Writes rows that are sorted while labels and other texts are small numbers: these are many times as wide."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

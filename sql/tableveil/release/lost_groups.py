@@ -4,8 +4,6 @@ The kept part of a group is released under a label that tells it: one under whic
 fall. Groups of at least k people and `SMALLEST` of the table count.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

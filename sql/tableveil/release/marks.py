@@ -1,7 +1,5 @@
 """Marks of public objects, which show whether an object was changed after it was written."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 

@@ -3,8 +3,6 @@
 DuckDB sorts one number a row several times as fast as ten columns, and spills less.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlglot import exp

@@ -4,8 +4,6 @@ The plan of an event table is one of a release by value, whose classes are the l
 columns are written as those of any release.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@
 Labels are named by their ranks, which the tables of labels explain.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

@@ -3,8 +3,6 @@
 The notes name no values. Only rows with relative days say which of a person's events is the first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

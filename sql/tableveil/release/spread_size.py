@@ -1,7 +1,5 @@
 """The bytes of released classes with the values of sensitive columns, estimated before any of them are collected."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

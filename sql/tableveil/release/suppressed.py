@@ -1,7 +1,5 @@
 """Which records were suppressed, by the released labels of single columns: for the owner, and for readers if asked."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """Writes the released rows and the public tables made from them, and shows a few of the rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """Resolves the input of a risk analysis: rows, the columns that could identify people, weights."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """The bytes that a job would collect from a warehouse: too many are refused before any of them come."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 
 from sqlglot import exp

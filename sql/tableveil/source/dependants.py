@@ -1,7 +1,5 @@
 """Views that read a table: the database drops the table even if they do."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 
 import sqlglot

@@ -1,7 +1,5 @@
 """The contents of a table without its values: names, types, counts; values only on request."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

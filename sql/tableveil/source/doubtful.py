@@ -1,7 +1,5 @@
 """Finds values that look wrong in a source's columns: how many records have one, and the expression that repairs it."""
 
-from __future__ import annotations
-
 import datetime
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -3,8 +3,6 @@
 They are fewer than in `describe`, and take less time: a risk analysis that guesses its columns waits for them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Facts about the source's rows that a policy relies on: people, nearly unique columns, forbidden NULLs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 

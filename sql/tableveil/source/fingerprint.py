@@ -1,7 +1,5 @@
 """The keyed fingerprint of a table's rows: it shows whether they changed, and nothing else without the key."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 from collections.abc import Mapping, Sequence

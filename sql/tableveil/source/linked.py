@@ -4,8 +4,6 @@ Rows are compared by these: people who recur have a value in common, and other c
 lie densely, as row numbers do, are in any other table as well, and dates are: they say nothing by themselves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

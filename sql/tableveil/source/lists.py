@@ -1,7 +1,5 @@
 """Reads values of columns of text, to see whether their cells look like lists."""
 
-from __future__ import annotations
-
 from sqlglot import exp
 
 from tableveil.backend import Session, WarehouseSession, collected, column, sql

@@ -1,7 +1,5 @@
 """Faults about missing tables and columns: one code and one text for all calls."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Finds rows that are no records, but lines of totals, notes or nothing above or below the records of a file."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

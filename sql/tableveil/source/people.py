@@ -1,7 +1,5 @@
 """Checks of people who have several rows: values that tie rows together, and values that should agree."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from sqlglot import exp

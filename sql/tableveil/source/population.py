@@ -1,7 +1,5 @@
 """Resolves the population: another table, or the whole of the source's."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tableveil.backend import WarehouseSession

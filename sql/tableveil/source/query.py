@@ -1,7 +1,5 @@
 """A query as source: checks the statement, lists its columns, and keeps its rows for a job."""
 
-from __future__ import annotations
-
 from collections import Counter
 from contextvars import ContextVar
 

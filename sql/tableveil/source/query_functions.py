@@ -1,7 +1,5 @@
 """The functions of a source query: by DuckDB's own catalog, their results depend on their arguments alone."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from tableveil.backend import Session, catalog

@@ -1,7 +1,5 @@
 """A source query as DuckDB binds it: the tables it scans, and whether its aggregates depend on the order of rows."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A source query as DuckDB's own parser reads it: whether all of its parts are allowed, and the names in it."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """The tables of a source query: whether they may be read, and the query's text with the full name of each."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterable, Sequence
 from typing import Any

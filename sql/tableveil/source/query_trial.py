@@ -1,7 +1,5 @@
 """A source query is bound in a process of its own first, on empty tables that look like those it reads."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 
 from tableveil.backend import Session, catalog, identifier, render, table

@@ -1,7 +1,5 @@
 """Finds the columns of a source that number people, by a sample of its rows; docs/explanations/people.md says how."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Resolves the event tables of people: their columns, roles and keys."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from tableveil.backend import WarehouseSession

@@ -1,7 +1,5 @@
 """Facts about the rows of people and their events that refuse them: whose they are, and what they would tell."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

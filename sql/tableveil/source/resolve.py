@@ -1,7 +1,5 @@
 """Resolves a policy's source table and checks the policy's columns and roles against it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

@@ -6,8 +6,6 @@ samples estimate the share of either table in the other, for any sizes. Min-hash
 each table, and few of a small table's values are among the least of a large one.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 from collections.abc import Iterator, Mapping, Sequence

@@ -5,8 +5,6 @@ the other. The engine's own hash chooses some of more values, and of the rows: t
 of engine only.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 from collections.abc import Sequence

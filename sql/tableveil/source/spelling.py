@@ -1,7 +1,5 @@
 """Spellings of one value: texts that differ by case, by spaces, by invisible characters, or by Unicode form."""
 
-from __future__ import annotations
-
 from sqlglot import exp
 
 from tableveil.backend import Session, WarehouseSession, column, expression, sql, text

@@ -1,7 +1,5 @@
 """Tables of the database: whether a name exists, and the columns of a table."""
 
-from __future__ import annotations
-
 import re
 
 from sqlglot import exp

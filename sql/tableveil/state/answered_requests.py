@@ -1,7 +1,5 @@
 """The store of changes that their callers named, each with its answer, so that a repeated request changes nothing."""
 
-from __future__ import annotations
-
 from dataclasses import astuple, dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256

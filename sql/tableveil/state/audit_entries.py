@@ -1,7 +1,5 @@
 """The copy of the audit for queries: the server fills it from the audit's file, which is the record."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

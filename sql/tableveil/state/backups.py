@@ -1,7 +1,5 @@
 """The store of backups: the files that the server made of this database, so that it may tell and remove old ones."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime

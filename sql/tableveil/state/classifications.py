@@ -1,7 +1,5 @@
 """The store of classifier assessments, which are the owner's: their figures come from suppressed records, too."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from datetime import datetime
 

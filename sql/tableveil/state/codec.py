@@ -1,7 +1,5 @@
 """Dataclasses as JSON documents in one column: decimals and numbers that JSON lacks, such as inf, are texts."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping

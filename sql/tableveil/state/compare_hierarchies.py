@@ -1,7 +1,5 @@
 """The differences between two stored versions of a hierarchy: values, and the labels of common values."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tableveil.backend import Ledger, render

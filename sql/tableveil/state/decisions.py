@@ -1,7 +1,5 @@
 """The decisions about releases that need the approval of another person."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """The store of frontiers, which are the owner's: they show what the source would lose."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal

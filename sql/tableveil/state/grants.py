@@ -1,7 +1,5 @@
 """The grants in the ledger: which principal or group has which role on what."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime

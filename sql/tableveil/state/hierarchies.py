@@ -1,7 +1,5 @@
 """The store of hierarchies: each version's rows in a table of their own, from which nobody but erased people go."""
 
-from __future__ import annotations
-
 import hashlib
 import threading
 from collections import Counter, defaultdict

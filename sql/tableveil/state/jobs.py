@@ -1,7 +1,5 @@
 """The store of jobs: the request, the events, the outcome. Rows are only ever appended."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime

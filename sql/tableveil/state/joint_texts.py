@@ -1,7 +1,5 @@
 """Texts of jobs that depend on other releases than the job's own: only readers of all of these are told."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass

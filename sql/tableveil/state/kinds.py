@@ -1,7 +1,5 @@
 """The kinds of jobs: what comes out of each, and where it is stored."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

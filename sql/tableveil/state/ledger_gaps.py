@@ -1,7 +1,5 @@
 """Where the ledger went back in time: an older file was restored, and what was released later is not in it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """A mark beside the database of how far its ledger has come: a restored older file is known by it."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json

@@ -1,7 +1,5 @@
 """The store of loads: what was loaded into which table. Each is inserted by the transaction that loads."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """Releases of the same people as another one that their submitter could not see: only readers of both are told."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass

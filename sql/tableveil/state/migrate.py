@@ -1,7 +1,5 @@
 """Brings the state's schema to this version by numbered scripts, each in a transaction of its own."""
 
-from __future__ import annotations
-
 import re
 import secrets
 from dataclasses import dataclass

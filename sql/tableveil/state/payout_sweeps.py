@@ -1,7 +1,5 @@
 """The store of payout sweeps, which are the owner's: they show which records of the source are alone."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal

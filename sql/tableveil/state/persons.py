@@ -4,8 +4,6 @@ An erasure finds by them which releases hold a person, and a release that is jud
 classes that its records had. Where people have several records, a digest is that of a record, beside its person's.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import secrets

@@ -3,8 +3,6 @@
 Losses add up (basic composition: Dwork and Roth 2014, theorem 3.16). A charge is never taken back.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime

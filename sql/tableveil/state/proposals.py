@@ -1,7 +1,5 @@
 """The store of proposals, which are the owner's alone: they show values of the source, and what releases would lose."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

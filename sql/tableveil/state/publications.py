@@ -1,7 +1,5 @@
 """Where releases are published: what was asked for, and what became of it."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """The quasi-identifiers of releases, before and after."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tableveil.state.mapper import Table

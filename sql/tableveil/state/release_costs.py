@@ -1,7 +1,5 @@
 """Why releases with levels per class lose what they lose, and what other policies would lose."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from decimal import Decimal
 

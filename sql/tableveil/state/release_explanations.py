@@ -1,7 +1,5 @@
 """The reasons for releases: why no neighbour of the transformation took its place."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,7 +1,5 @@
 """The public objects of releases: the content of each, and its number of rows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """The sizes of the classes of releases, before and after, and the prosecutor risk as rows of a table."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

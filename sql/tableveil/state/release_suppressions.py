@@ -1,7 +1,5 @@
 """The suppressed records of releases by the released labels of single columns."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tableveil.state.mapper import Table

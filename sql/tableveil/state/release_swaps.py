@@ -1,7 +1,5 @@
 """Releases in a warehouse whose objects are verified, but do not all have their names yet."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tableveil.backend import Ledger

@@ -1,7 +1,5 @@
 """The ledger of releases with the owner's evidence, each release by its number."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Deletes ended jobs with what they found. Releases are never deleted: their ledger is needed to recognize repeats."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """The store of removals: rows that were taken out of tables otherwise than by a load."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum

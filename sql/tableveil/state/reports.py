@@ -1,7 +1,5 @@
 """The reports that were made, and the checksums of rows that they print."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum

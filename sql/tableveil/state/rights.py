@@ -1,7 +1,5 @@
 """The rights by which jobs were admitted: they say which earlier releases a release is compared and judged with."""
 
-from __future__ import annotations
-
 from tableveil.backend import Ledger, Scopes
 
 

@@ -1,7 +1,5 @@
 """The store of risk analyses, which are the owner's: they show which people in the source could be recognized."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """The rules of schemas, as admins make them for releases into these: versions, of which the newest counts."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 

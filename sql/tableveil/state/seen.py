@@ -1,7 +1,5 @@
 """Conditions that leave in the ledger's tables only the rows that it shows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from enum import StrEnum
 from string import ascii_lowercase, ascii_uppercase

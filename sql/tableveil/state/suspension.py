@@ -1,7 +1,5 @@
 """Suspension: a restored database must not revive what was revoked since, so an admin has to confirm what it brings."""
 
-from __future__ import annotations
-
 from tableveil.backend import Ledger
 
 

@@ -1,7 +1,5 @@
 """The privacy of tables, as their stewards declared it: versions of documents, of which the newest counts."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """The store of tokens: whose they are and until when they are valid. The tokens themselves are not kept."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime

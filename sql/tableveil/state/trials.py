@@ -1,7 +1,5 @@
 """Trials: releases that wait for their own steward; nobody else is shown them, and no release is compared with them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta

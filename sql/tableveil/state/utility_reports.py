@@ -1,7 +1,5 @@
 """The store of utility reports, which are the owner's: they show how the source spreads over its values."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """The withdrawals in the ledger: when a release was taken back, and why."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """The store of worksheets, which show values of a table: only those who own the table see them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """How strongly columns are associated, in the source and in the release: by codes and numbers of a sample of rows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations

@@ -1,7 +1,5 @@
 """The two sides of a utility report: the rows of a source and its released rows, column by column."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -4,8 +4,6 @@ A reader of a release takes the share of a label's rows that have a value for a 
 local recoding takes some records out of a label and leaves others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product

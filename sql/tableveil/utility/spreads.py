@@ -1,7 +1,5 @@
 """How one column spreads over its values, in the source and in the release."""
 
-from __future__ import annotations
-
 import datetime
 import math
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ rows: their members are read from the staged table, once the check has shown tha
 exactly once; then the aggregates are recomputed from the values, and compared with the rows as a whole.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tableveil.backend import Session

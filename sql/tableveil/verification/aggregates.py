@@ -4,8 +4,6 @@ Reads temporary tables of the verification: `membership` (class, x0, x1, …, n)
 with each combination of values, `replaced` (class, a0, a1, …) the aggregates of the classes.
 """
 
-from __future__ import annotations
-
 import sys
 from decimal import Decimal
 

@@ -5,8 +5,6 @@ records are numbered here as the members of clusters are, by a query of its own 
 the records of the classes that result.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tableveil.backend import Session

@@ -1,7 +1,5 @@
 """The source's records and the released rows as small numbers: read once, for all columns."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -6,8 +6,6 @@ Only what is beyond doubt is counted: formulas that are right for nearly all rec
 always have the same value of a column where others of the same labels do not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any

@@ -1,7 +1,5 @@
 """Computes the keyed digests of people and records anew, as the ledger should have them."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 

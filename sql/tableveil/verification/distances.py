@@ -12,8 +12,6 @@ Each query gives `class`, `superset`, and whole numbers `distance` and `one`: th
 second. With a and b records of a value in a class of n and a superset of N, everything is a sum of N a - n b.
 """
 
-from __future__ import annotations
-
 from tableveil.policy import Distance
 
 

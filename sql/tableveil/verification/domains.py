@@ -5,8 +5,6 @@ days of the range; intervals by what their labels say; masked texts by how many 
 up their members; values in an order by where they stand in it. Nothing is taken from the search's input.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

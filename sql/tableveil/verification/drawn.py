@@ -1,7 +1,5 @@
 """Checks drawn rows against the table that they were drawn from: each stands for a record that is there."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tableveil.backend import Session

@@ -1,7 +1,5 @@
 """Checks estimated tables by their class ids: values lie under their labels, and all else is as in the rows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tableveil.hierarchy import ValueKind

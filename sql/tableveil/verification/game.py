@@ -4,8 +4,6 @@ Whole numbers decide whether an attack pays; payouts are compared with a slack, 
 logarithms.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Counts the sensitive values of joint classes anew, from the source and the ledger's classes, and judges them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from tableveil.backend import Session

@@ -1,7 +1,5 @@
 """A written release as the verification judges it: its objects beside what the policy says of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

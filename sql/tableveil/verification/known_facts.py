@@ -3,8 +3,6 @@
 A fact says that a person has at least so many rows with a label. Each set of up to m facts is counted by self-joins.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from tableveil.backend import Session

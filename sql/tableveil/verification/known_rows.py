@@ -1,7 +1,5 @@
 """Checks the curve of what known rows tell, and the public facts: both counted again from the written tables."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -3,8 +3,6 @@
 Labels are read by SQL of its own, not by the code that wrote the bounds.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The check of each recoding: whether a release's models hold, by labels, by levels of their own or by members."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from tableveil.policy import JobPart, Recoded

@@ -4,8 +4,6 @@ It looks at what is beyond doubt: rows that agree in all columns, or in those th
 do within either table. The numbers of the new table are those of its sketch, and the earlier ones are the ledger's.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -5,8 +5,6 @@ and how many people and records have all labels of a class. From the levels that
 rows are the source's by these levels, as multisets.
 """
 
-from __future__ import annotations
-
 from tableveil.backend import Session, WarehouseSession
 from tableveil.policy import Policy
 from tableveil.verification.text import Name, differing, near, quoted, spelled

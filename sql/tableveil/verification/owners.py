@@ -1,7 +1,5 @@
 """Counts anew whose records are in each class, where people have several: from the source, by its labels alone."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from tableveil.backend import Session

@@ -1,7 +1,5 @@
 """Checks models of identities, membership and the game: over the written rows, with the population counted again."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -3,8 +3,6 @@
 This check does not cover whether these levels are the best of all.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from tableveil.backend import WarehouseSession

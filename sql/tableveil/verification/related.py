@@ -3,8 +3,6 @@
 Classes and labels are compared by hashes of their columns. Days since an anchor are computed anew from the source.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

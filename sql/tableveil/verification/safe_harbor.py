@@ -1,7 +1,5 @@
 """Checks that the written labels are among those that HIPAA's Safe Harbor allows, for any hierarchy."""
 
-from __future__ import annotations
-
 import datetime
 
 from tableveil.backend import Session, WarehouseSession

@@ -1,7 +1,5 @@
 """The written rows by their labels and their values of a sensitive column; a warehouse counts each column's once."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tableveil.backend import WarehouseSession

@@ -4,8 +4,6 @@ The supersets are counted again from the source: the classes of all more general
 included. They are tried from the least general on, until no class is left that needs one.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The common part of the verification: its own quoting, rows that come from a warehouse, and fair thresholds."""
 
-from __future__ import annotations
-
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Checks the people's classes in the ledger against the rows, and joint classes against the policy."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from tableveil.backend import Session

@@ -1,7 +1,5 @@
 """Checks the numbers of suppressed records by label: counted again from the source, and safe beside their sum."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from tableveil.backend import WarehouseSession

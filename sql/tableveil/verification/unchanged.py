@@ -4,8 +4,6 @@ The classes are those of the written rows; whose labels these are, and which val
 people have several records, the rows have to be those of enough different people.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache

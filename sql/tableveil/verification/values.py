@@ -1,7 +1,5 @@
 """Checks models of sensitive columns: over the written rows, against the stored distribution of the source."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

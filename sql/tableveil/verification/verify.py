@@ -1,7 +1,5 @@
 """Checks the written objects as a whole: columns, classes, privacy, labels and risks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """The facts that the verification takes from the plan of a release: the places and names of everything."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tableveil.hierarchy import InlineLevels, ValueKind

@@ -3,8 +3,6 @@
 It counts by definition, over every class, and shares nothing with what writes or verifies releases.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass

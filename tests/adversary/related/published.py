@@ -1,7 +1,5 @@
 """Releases worlds by jobs of a real server, and reads what an adversary gets."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Patients, visits and labs of a hospital through a server: exact values are refused, the rest is released together."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An adversary with released people and events finds no key by known rows, or at least k; nothing else tells more."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Small worlds of people and their events, drawn at random, with the policy that releases them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta

@@ -1,7 +1,5 @@
 """Whether a released value is an aggregate of a class's values by the column's function."""
 
-from __future__ import annotations
-
 import datetime
 import math
 from collections import Counter

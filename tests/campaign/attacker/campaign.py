@@ -1,7 +1,5 @@
 """Releases random tables by whole jobs, and checks the results without trusting anything."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 import time

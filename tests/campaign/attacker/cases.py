@@ -1,7 +1,5 @@
 """Random tables with random policies: every method, model, role, type and NULL handling that a policy may have."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass

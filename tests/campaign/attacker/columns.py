@@ -1,7 +1,5 @@
 """Random quasi-identifiers: a type, values as text, and a hierarchy written twice, as a rule and as its labels."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Distances between the distributions of two sets of records over a column's values, as defined, in fractions."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Whether a release meets each of its privacy models: by definition, in plain Python, from the rows."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator, Sequence

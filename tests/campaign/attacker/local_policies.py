@@ -1,7 +1,5 @@
 """Random policies for local recoding."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from random import Random
 

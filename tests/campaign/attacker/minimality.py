@@ -4,8 +4,6 @@ The product promises nothing about this (docs/explanations/threats.md, "Minimali
 here; a difference from the product's choice is a finding.
 """
 
-from __future__ import annotations
-
 import itertools
 import tempfile
 import time

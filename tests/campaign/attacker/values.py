@@ -1,7 +1,5 @@
 """Models of sensitive columns, as docs/explanations/models.md defines them, over the values of one class."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Kills a server at random points of random work, fills its disk, interrupts it: nothing is lost or half-written."""
 
-from __future__ import annotations
-
 import signal
 import tempfile
 import threading

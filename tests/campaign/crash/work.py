@@ -1,7 +1,5 @@
 """The work of clients of a server that is about to be killed, and the promises they got by then."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from contextlib import suppress

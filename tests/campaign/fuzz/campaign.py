@@ -1,7 +1,5 @@
 """Calls every method of a real server with messages that nobody would send, through a real channel."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

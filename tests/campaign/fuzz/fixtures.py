@@ -1,7 +1,5 @@
 """One of each resource on a fuzzed server, and what a caller without rights to them is told instead."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Random messages: valid ones that are changed at random, and ones that are random throughout."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from random import Random
 from typing import cast

@@ -1,7 +1,5 @@
 """Aggregates against their definitions, class by class."""
 
-from __future__ import annotations
-
 import math
 import sys
 from collections import Counter

@@ -1,7 +1,5 @@
 """Distances against their definition, and sums that need no rounding."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

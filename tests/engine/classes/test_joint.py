@@ -1,7 +1,5 @@
 """How much alike those of an earlier class are now, against all pairs of records."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

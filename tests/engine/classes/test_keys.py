@@ -1,7 +1,5 @@
 """Packed keys: every combination has its own key, whatever the numbers of groups, and gives its groups back."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

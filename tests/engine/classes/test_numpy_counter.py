@@ -1,7 +1,5 @@
 """The numpy counter on a histogram that was rolled up already; tests/sql holds the contract of all counters."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

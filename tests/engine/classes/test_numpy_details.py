@@ -1,7 +1,5 @@
 """Entries are summed by class and code alike, whether they fit into one number together with their counts or not."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Parts prove what counting everything says, and never more."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Forests of a few trees: their number does not matter to the tests, but the time does."""
 
-from __future__ import annotations
-
 import pytest
 
 from tableveil.classification import classifiers

@@ -1,7 +1,5 @@
 """The assessment: no evaluated record is trained on, nor any suppressed one, and accuracies are relative."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Classifiers on small examples: weights are records, naive Bayes is scikit-learn's, and degenerate examples."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

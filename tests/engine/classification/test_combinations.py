@@ -1,7 +1,5 @@
 """Distinct combinations of values, however many there could be."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Encoded features: standardized by the training records alone, unknown values apart, constants gone, sizes bounded."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

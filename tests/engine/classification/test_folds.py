@@ -1,7 +1,5 @@
 """Folds: every record in one, as many of each class in all of them, and the same whatever is trained on."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The drawn transformation: its distribution beside the enumerated one, its bounds, and its exact trials."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Iterator

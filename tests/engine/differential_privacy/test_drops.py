@@ -1,7 +1,5 @@
 """The rows that classes lose: exact masses, the least threshold, and draws that follow the masses."""
 
-from __future__ import annotations
-
 from collections import Counter
 from fractions import Fraction
 from functools import partial

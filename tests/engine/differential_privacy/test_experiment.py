@@ -1,7 +1,5 @@
 """The promise by experiment: draws with the operating system's randomness, against exact confidence intervals."""
 
-from __future__ import annotations
-
 import secrets
 from collections import Counter
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The promise, computed for all neighbouring small tables; and defects that the computation finds."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections import Counter

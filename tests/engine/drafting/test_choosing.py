@@ -1,7 +1,5 @@
 """The columns of wide tables: repeats are found, what is kept stays, and no other set of the size loses much less."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Proposed hierarchies: sound, covering all values, and without the ends of the range."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Cells that look like lists are seen, whatever stands between their elements; texts and amounts are not."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Meanings guessed from names of columns, in several languages and spellings."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

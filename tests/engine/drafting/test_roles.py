@@ -1,7 +1,5 @@
 """Roles that are guessed from types, names and numbers of values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

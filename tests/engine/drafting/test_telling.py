@@ -1,7 +1,5 @@
 """The level limits of drafts: the highest level at which a column still has several labels."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Wider bounds cover the values, keep the labels of those that were covered, and leave loss where it was."""
 
-from __future__ import annotations
-
 import datetime
 from dataclasses import replace
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Errors say where, what and what to do; names stay readable and hints name what is close."""
 
-from __future__ import annotations
-
 import difflib
 import time
 from collections.abc import Sequence

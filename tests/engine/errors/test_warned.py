@@ -1,7 +1,5 @@
 """Warnings: their order, and the form in which the state keeps them."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """One value per generalized cell: in its label, the same for equal seeds, and related to the other columns."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

@@ -1,7 +1,5 @@
 """The tempered rule and the regression, beside brute force."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tableveil.estimates.regression import Levels, Scores, fit

@@ -1,7 +1,5 @@
 """The equations of the game by hand: information loss, attacks, payouts, and the score made of them."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from decimal import Decimal

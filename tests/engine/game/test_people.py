@@ -1,7 +1,5 @@
 """People who share labels, counted one by one."""
 
-from __future__ import annotations
-
 from collections import Counter
 from random import Random
 

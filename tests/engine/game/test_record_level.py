@@ -1,7 +1,5 @@
 """Record-level generalization against its definition, record by record, on small random tables."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """The payout sweep: every point equals the result of trying all transformations, and of a search for one gain."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

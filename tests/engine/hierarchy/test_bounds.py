@@ -1,7 +1,5 @@
 """Bounds and the order of labels, held against the rules that made the labels."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Sequence
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Combinations: rows first, then a rule; padded levels, and labels that would mean both."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Dates: what is wrong with a rule, and its labels and leaves against Python's own calendar."""
 
-from __future__ import annotations
-
 import datetime
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Grouping: what is wrong with a rule, and its labels and leaves against a walk from each value upwards."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

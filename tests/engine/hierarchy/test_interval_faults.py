@@ -1,7 +1,5 @@
 """Faults of intervals: bounds that cannot be read, do not fit, or are not the column's; all are told at once."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

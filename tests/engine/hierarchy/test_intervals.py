@@ -1,7 +1,5 @@
 """Intervals: labels and leaves against a transcription that lists every interval."""
 
-from __future__ import annotations
-
 import datetime
 import re
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The kinds of column that each rule fits, and properties of the labels of all rules."""
 
-from __future__ import annotations
-
 import datetime
 from decimal import Decimal
 from typing import get_args

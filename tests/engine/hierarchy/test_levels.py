@@ -1,7 +1,5 @@
 """Levels as numbers: groups, their order, leaves and loss shares, with and without NULL, for all hierarchies."""
 
-from __future__ import annotations
-
 import datetime
 import itertools
 from decimal import Decimal

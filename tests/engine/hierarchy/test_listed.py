@@ -1,7 +1,5 @@
 """Written-out hierarchies: every kind of fault with its path, example and count; and look-ups by text."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """Loss ranges: labels stay as they are, and loss counts the leaves within the range."""
 
-from __future__ import annotations
-
 import datetime
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Numbers that stand for labels in statistics."""
 
-from __future__ import annotations
-
 import datetime
 
 import pytest

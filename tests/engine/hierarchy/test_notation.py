@@ -1,7 +1,5 @@
 """Bounds of timestamps, which are written as dates with or without a time."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

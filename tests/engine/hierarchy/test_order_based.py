@@ -1,7 +1,5 @@
 """Values in an order: what is wrong with a rule, and its groups against slices of the list."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Previews: groups in the order of their values, their counts by definition, and no more than asked for."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

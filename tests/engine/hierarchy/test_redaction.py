@@ -1,7 +1,5 @@
 """Redaction: what is wrong with a rule, and that labels have one length, nest, and measure what they hide."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """Representatives: every label of a rule, at every level, is the label of one of them."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Safe Harbor's hierarchies, held against the words of 45 CFR 164.514(b)(2)(i), and faults of their input."""
 
-from __future__ import annotations
-
 import datetime
 import itertools
 from collections import defaultdict

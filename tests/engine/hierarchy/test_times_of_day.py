@@ -1,7 +1,5 @@
 """Times of day: what is wrong with a rule, and the labels of each second against parts that are listed."""
 
-from __future__ import annotations
-
 import datetime
 
 import pytest

@@ -1,7 +1,5 @@
 """The lattice: how many transformations it has, and which."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

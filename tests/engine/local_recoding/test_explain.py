@@ -1,7 +1,5 @@
 """The parts of a recoding's cost: they add up, and those of labels are what their records cost."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import pytest

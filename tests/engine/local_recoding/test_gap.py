@@ -1,7 +1,5 @@
 """On small random tables, the optimum by brute force lies between the bound and the score, and classes are valid."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """(n,t)-closeness for classes that were chosen among the records with their labels: n of one value hold anywhere."""
 
-from __future__ import annotations
-
 import itertools
 from decimal import Decimal
 

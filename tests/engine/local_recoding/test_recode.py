@@ -1,7 +1,5 @@
 """Local recoding at the edges: small and degenerate tables, level limits, held columns, deadlines and cancelling."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Known classes for other records: each goes to the cheapest class that it fits, and what comes out is valid."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

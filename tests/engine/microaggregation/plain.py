@@ -1,7 +1,5 @@
 """Clustering methods as they were published, record by record."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Plain transcriptions of the algorithms of Soria-Comas et al. 2015, on rows that stand for one record each."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Small random tables of aggregated columns, and the same tables with a point per record."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

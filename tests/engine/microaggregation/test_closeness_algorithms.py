@@ -1,7 +1,5 @@
 """The three algorithms of Soria-Comas et al. 2015 form the clusters that plain transcriptions of them form."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Clusters against plain transcriptions of the methods, on small random tables."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from decimal import Decimal

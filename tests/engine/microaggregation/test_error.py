@@ -1,7 +1,5 @@
 """The squared error against its definition by distances between records."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

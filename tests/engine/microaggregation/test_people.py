@@ -1,7 +1,5 @@
 """Clusters where people have several records: every promise counted in plain Python, over all worst cases."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """By any method, the result is a partition of all records that every privacy model releases."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The computed effect of a swap equals the distance of the cluster after the swap."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from fractions import Fraction
 

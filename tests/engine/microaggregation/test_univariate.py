@@ -1,7 +1,5 @@
 """Optimal clusters of one column against all possible ones."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import accumulate
 

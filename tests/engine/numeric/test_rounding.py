@@ -1,7 +1,5 @@
 """Rounding keeps the order, makes sums in different orders equal, and bounds stay below."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Sums are those of Python, for whole numbers exactly."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

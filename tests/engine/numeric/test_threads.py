@@ -1,7 +1,5 @@
 """One core for all who ask for it, until the last of them leaves."""
 
-from __future__ import annotations
-
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 

@@ -1,7 +1,5 @@
 """The registry of methods: which a policy asks for, and the options that it hands to the parts of a method."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any

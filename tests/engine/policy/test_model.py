@@ -1,7 +1,5 @@
 """Properties of a policy: exact limits, companion names, quasi-identifiers in order."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The parts of a job: each is there if, and only if, the policy names it; every privacy model is judged by one."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """Reasons that nobody can read are none."""
 
-from __future__ import annotations
-
 import pytest
 
 from tableveil.policy.reason import says_something

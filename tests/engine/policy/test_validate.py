@@ -1,7 +1,5 @@
 """Every fault of a policy is found, with its exact path, and all at once."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace

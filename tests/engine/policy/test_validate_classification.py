@@ -1,7 +1,5 @@
 """Optimizing for classification needs columns that can be predicted or predict, and penalties with an effect."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Everything that differential privacy does not work with is refused by its field."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any

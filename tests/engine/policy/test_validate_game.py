@@ -1,7 +1,5 @@
 """A game must be playable, fields that need a game have one, and the record level gets columns that it can judge."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 from decimal import Decimal
 

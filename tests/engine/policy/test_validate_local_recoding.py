@@ -1,7 +1,5 @@
 """Policies that ask for local recoding with what it cannot honour: each by its field."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """How columns are aggregated, and what may stand beside clusters of the whole table: every fault once."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any

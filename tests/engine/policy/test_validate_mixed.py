@@ -1,7 +1,5 @@
 """Fields that cannot be combined with quasi-identifiers that are aggregated inside classes, with exact paths."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """A population defines something, and everything that the privacy models need of it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 

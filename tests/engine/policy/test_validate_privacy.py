@@ -1,7 +1,5 @@
 """Privacy models that promise nothing, cannot be kept, look at no sensitive column or repeat are refused."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 from typing import get_args

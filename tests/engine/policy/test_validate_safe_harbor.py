@@ -1,7 +1,5 @@
 """Safe Harbor's demands on a policy's columns and levels, with exact paths."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """A valid policy tells its owner which sensitive values take part in choosing."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Classes by their sizes, in the source and in the population."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Classes written as lists of values, and random ones, for checking models by their definitions."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal

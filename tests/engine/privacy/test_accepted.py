@@ -1,7 +1,5 @@
 """Figures above what a policy accepts must be decided, and nothing else of these figures."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 

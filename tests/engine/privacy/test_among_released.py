@@ -1,7 +1,5 @@
 """t, beta and delta against the released rows, by brute force: what a recipient finds who has nothing else."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """t-closeness: what it releases, what it declares, and the examples of the paper that introduced it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Earth mover's distances from sparse counts equal the definition, for every class and distribution."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The l-diversity models equal their definitions, and their declarations to the search are true."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """l-diversity of people, by brute force on small random tables: rows know their person, their class and their value."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

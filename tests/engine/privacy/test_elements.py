@@ -1,7 +1,5 @@
 """Models of elements where cells are lists, by brute force on small random tables: rows know their person and cell."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from decimal import Decimal
 from fractions import Fraction

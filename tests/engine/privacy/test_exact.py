@@ -1,7 +1,5 @@
 """Multiples equal those of Python's own numbers, even where 64 bits overflow and floats drift."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import ceil, floor, prod
 

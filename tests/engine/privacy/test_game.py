@@ -1,7 +1,5 @@
 """Profitability and no attack: their releases, their declarations to the search, and the parameters they offer."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace

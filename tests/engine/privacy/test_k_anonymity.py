@@ -1,7 +1,5 @@
 """k-anonymity releases classes of at least k records; several models release what all of them do."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """k-map looks at the population; where only its size is known, at the sample's classes with a derived k'."""
 
-from __future__ import annotations
-
 from decimal import Decimal, localcontext
 from fractions import Fraction
 

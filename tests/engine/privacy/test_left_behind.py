@@ -1,7 +1,5 @@
 """Nobody is singled out over releases judged together: all worlds of small registers say so."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

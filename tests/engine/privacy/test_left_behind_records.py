@@ -1,7 +1,5 @@
 """Nobody's records are singled out over releases judged together: all worlds of small registers of visits say so."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """beta-likeness equals its definition, and its declarations to the search are true."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from decimal import Decimal

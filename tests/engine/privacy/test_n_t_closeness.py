@@ -1,7 +1,5 @@
 """(n,t)-closeness against its definition: some natural superset of n records is within t."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction

@@ -3,8 +3,6 @@
 Rows know their people here, and nothing is counted by sizes.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from copy import copy

@@ -1,7 +1,5 @@
 """delta-presence and inclusion compare the source with the population, exactly, class by class and as a whole."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction

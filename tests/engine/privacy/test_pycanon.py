@@ -5,8 +5,6 @@ takes the rarest value for the most frequent; its enhanced beta does not hold ea
 is cut to a whole number, which makes 1 of the 2 of two equally frequent values when floats drift.
 """
 
-from __future__ import annotations
-
 import math
 from random import Random
 from typing import Any

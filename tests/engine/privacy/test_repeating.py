@@ -1,7 +1,5 @@
 """The figures of people with several records, against plain Python over the rows."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from fractions import Fraction
 from math import comb

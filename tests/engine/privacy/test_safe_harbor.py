@@ -1,7 +1,5 @@
 """Safe Harbor refuses no class, so that beside another model it does not change that model's release."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

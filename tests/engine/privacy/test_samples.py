@@ -1,7 +1,5 @@
 """Rules by sample judge all released classes together, and suppress the smallest, most specific ones first."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace

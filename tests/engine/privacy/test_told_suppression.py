@@ -1,7 +1,5 @@
 """Numbers of suppressed records against a reader who knows the rule, the sum, and all that is told."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from itertools import product
 

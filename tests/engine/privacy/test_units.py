@@ -1,7 +1,5 @@
 """k and dominance of other units than people, by brute force on small random tables: rows know their unit."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """The quality models record by record, transcribed from their formulas without regard to speed."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Hashable

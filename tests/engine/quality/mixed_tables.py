@@ -1,7 +1,5 @@
 """Random tables some of whose columns are aggregated, and the loss of these columns record by record."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Every quality model with every option, for properties that hold for all of them."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 from hypothesis import strategies as st

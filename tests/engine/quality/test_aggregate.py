@@ -1,7 +1,5 @@
 """Aggregates: their results from weighted values, and that lower bounds of values give lower bounds of scores."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Loss with aggregated columns: against its definition record by record, by hand, and as a bound for searches."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Sums of logarithms keep their digits where quotients would not."""
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal, localcontext
 

@@ -1,7 +1,5 @@
 """No bound is above the score of a transformation that it bounds: for every model and option, on random tables."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

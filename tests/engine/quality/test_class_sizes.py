@@ -1,7 +1,5 @@
 """Discernibility and average class size by hand, and how sharp their bounds are."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

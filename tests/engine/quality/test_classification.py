@@ -1,7 +1,5 @@
 """The classification model: its score by definition, bounds that nothing beats, and searches that find the optimum."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Ambiguity and divergences by hand, the domains they refuse, and domains with more values than declared."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

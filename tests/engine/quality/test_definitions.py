@@ -1,7 +1,5 @@
 """Scores and their parts are what the definitions say, with NULLs, suppressed and withheld records, and all options."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Entropy by hand, and the bound where suppression counts more than generalization."""
 
-from __future__ import annotations
-
 import pytest
 
 from tableveil.classes import Check

@@ -1,7 +1,5 @@
 """Precision and height by hand, and the bound of precision where suppression is cheaper than generalization."""
 
-from __future__ import annotations
-
 import pytest
 
 from tableveil.classes import Check

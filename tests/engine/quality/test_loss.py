@@ -1,7 +1,5 @@
 """Loss by hand, and that the table of bounds is exact at its own level and never above the truth below."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

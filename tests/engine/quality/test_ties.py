@@ -1,7 +1,5 @@
 """Scores that are equal by definition are equal as numbers, whatever the order of the attributes."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

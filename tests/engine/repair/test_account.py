@@ -1,7 +1,5 @@
 """The owner's account of a repair: who lost rows, and which pairs of labels moved most."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Repairs: no set of up to m known rows is left to fewer than k people of a class, in small random worlds."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 

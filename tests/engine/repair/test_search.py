@@ -1,7 +1,5 @@
 """The search for levels of people and events, against the scores of all transformations of small random problems."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Shares of sensitive values among the people whom known rows leave, against a count of every set one by one."""
 
-from __future__ import annotations
-
 import itertools
 from decimal import Decimal
 

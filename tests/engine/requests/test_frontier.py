@@ -1,7 +1,5 @@
 """The checks of a request for a frontier, and its policies."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """The checks of a request for a payout sweep, and the parts of the policy that it uses."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """Risks of subsets of attributes, and special uniques, against records that are compared one by one."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations

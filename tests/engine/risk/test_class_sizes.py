@@ -1,7 +1,5 @@
 """Estimated class sizes, against simulated populations whose classes are known, and DIS."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

@@ -1,7 +1,5 @@
 """Classes by some of the columns, against counting the records by them."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

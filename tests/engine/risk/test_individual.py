@@ -1,7 +1,5 @@
 """Individual risks: by summing the negative binomial distribution itself, by the papers' formulas, at their limits."""
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """Estimates of population uniqueness: by their definitions, by the reference's, and for samples that are hard."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Sequence

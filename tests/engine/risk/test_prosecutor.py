@@ -1,7 +1,5 @@
 """Prosecutor risk by hand, and that thresholds are compared exactly, however they are written."""
 
-from __future__ import annotations
-
 from collections import Counter
 from decimal import Decimal
 from fractions import Fraction

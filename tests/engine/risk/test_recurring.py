@@ -1,7 +1,5 @@
 """Columns that number people of whom some have several rows are found by the rows; ordinary columns are not."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

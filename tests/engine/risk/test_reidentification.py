@@ -1,7 +1,5 @@
 """Prosecutor, journalist and marketer risk: the reference's figures, and record by record in fractions."""
 
-from __future__ import annotations
-
 import csv
 import json
 from decimal import Decimal

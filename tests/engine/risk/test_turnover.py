@@ -1,7 +1,5 @@
 """Months that follow, played by people of the months that are there."""
 
-from __future__ import annotations
-
 from itertools import islice
 
 import numpy as np

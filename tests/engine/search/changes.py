@@ -1,7 +1,5 @@
 """Policies with the changes of a relaxation, followed by the paths of their fields, written anew."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Small problems of searches, their optimum by the definitions and without regard to speed, and random ones."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

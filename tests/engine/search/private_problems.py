@@ -1,7 +1,5 @@
 """Random search problems with sensitive columns and a population, under any conjunction of privacy models."""
 
-from __future__ import annotations
-
 from collections import Counter
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """Random search problems for every quality model, and what must be true of the outcome of searching them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """An antichain answers as if it had kept everything that was added."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Anytime search is exact when it ends, true at every moment before, and small on lattices of any size."""
 
-from __future__ import annotations
-
 import tracemalloc
 from contextlib import suppress
 from dataclasses import replace

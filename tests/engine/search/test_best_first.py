@@ -1,7 +1,5 @@
 """Best-first search equals looking at every transformation, even with few counts, little time or memory."""
 
-from __future__ import annotations
-
 import importlib
 import tracemalloc
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Comparators return valid transformations no better than the optimum; exhaustive search returns the optimum."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """Reasons to stop: a time for work with all of its searches, within that of others."""
 
-from __future__ import annotations
-
 from tableveil.control import Control
 
 

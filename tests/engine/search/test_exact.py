@@ -1,7 +1,5 @@
 """The search equals exhaustive search by the definitions, and its proof adds up, for every counter."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator

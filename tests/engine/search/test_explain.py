@@ -1,7 +1,5 @@
 """Explanations against the definitions, by counting everything: neighbours, what breaks there, and what binds."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

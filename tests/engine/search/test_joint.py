@@ -1,7 +1,5 @@
 """The search is exact where classes are joint classes and nobody, k people or all are left behind."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 

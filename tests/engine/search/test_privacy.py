@@ -1,7 +1,5 @@
 """Whatever the privacy models are, and however they are combined, searches find the optimum: pruning stays exact."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Conflicts of a policy that nothing meets, and its relaxations: compared with all possible ones on small tables."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Relaxations of a model that some classes do not meet, compared with trying its values on these classes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """Cramér's V."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

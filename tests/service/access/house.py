@@ -1,7 +1,5 @@
 """A server with two wards, ward_a and ward_b, each with a steward of its own, and other principals."""
 
-from __future__ import annotations
-
 import atexit
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """Grants as they are made, taken back, suspended and confirmed, and as they follow a file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path

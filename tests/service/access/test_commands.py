@@ -1,7 +1,5 @@
 """Grants by command and by file, as an admin gives them and takes them back."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

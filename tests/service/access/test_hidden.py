@@ -1,7 +1,5 @@
 """A steward of one ward finds nothing of the other: each request reads as if what it names were not there."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Texts that depend on several releases are told only to those who may see all of these, in whatever they read."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

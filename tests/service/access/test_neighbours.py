@@ -4,8 +4,6 @@ Everything but the rows that are drawn would break the promise of differential p
 differential_privacy.md): logs, reports, accounts, rows of jobs, answers and errors.
 """
 
-from __future__ import annotations
-
 import io
 import itertools
 import logging

@@ -1,7 +1,5 @@
 """The parts of trials, waiting releases, dry runs and jobs that only some of their readers are told."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import duckdb

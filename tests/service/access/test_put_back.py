@@ -1,7 +1,5 @@
 """An older database file in the place of a newer one revives nothing until an admin confirms it."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager

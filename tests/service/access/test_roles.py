@@ -1,7 +1,5 @@
 """The roles: lists, evidence, jobs of others, and jobs whose principal lost a right."""
 
-from __future__ import annotations
-
 import re
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The rules of grants against a reading of them that looks at each grant by itself."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Rules of schemas, by command and by statement, as an admin makes and lists them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Names of targets tell recipients: who may see all releases sees them, others see those of their own releases."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from pathlib import Path

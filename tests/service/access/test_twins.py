@@ -1,7 +1,5 @@
 """One value of another ward changes no answer to a steward who may not see it, whatever is asked and released."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path

@@ -3,8 +3,6 @@
 The releases of ward_b are made before the first call, so that the ledgers of both differ, too.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import time

@@ -1,7 +1,5 @@
 """The audit of a server: the file, its copy in the database, syslog, and counted refusals."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing

@@ -1,7 +1,5 @@
 """The audit's file: durable entries in a chain, which survives kills, full disks and renaming."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """A process killed while it writes the audit: each entry that it was promised is there, and the chain goes on."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from contextlib import closing

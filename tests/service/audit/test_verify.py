@@ -1,7 +1,5 @@
 """Verifying an audit: changed, missing, inserted and cut entries are found."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable

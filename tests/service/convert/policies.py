@@ -1,7 +1,5 @@
 """Random policies of the domain, with everything that a policy may say."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The message for a policy; the proto's defaults are left unset. Only tests and benchmarks need it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Requests of classifier assessments from messages, and their results as messages."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

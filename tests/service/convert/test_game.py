@@ -1,7 +1,5 @@
 """The game as messages say it: every amount is stated, none is guessed, and what is beside it is still judged."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 

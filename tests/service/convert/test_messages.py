@@ -1,7 +1,5 @@
 """Names, page tokens, failures, jobs and releases as messages."""
 
-from __future__ import annotations
-
 import base64
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Aggregated columns and microaggregation as messages say them: there and back, with the defaults of every scale."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """Requests of payout sweeps from messages, and their results as messages."""
 
-from __future__ import annotations
-
 import json
 from datetime import datetime
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Policies between proto and domain: nothing is lost, nothing is guessed, and all faults come at once."""
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal
 from typing import Any, cast

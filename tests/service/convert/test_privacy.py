@@ -1,7 +1,5 @@
 """Privacy models, populations and orders as messages say them: defaults, what is missing, what cannot be read."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any, cast, get_args
 

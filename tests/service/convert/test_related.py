@@ -1,7 +1,5 @@
 """Related tables in policies: both directions, whose a column is, and every field of a policy beside them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any

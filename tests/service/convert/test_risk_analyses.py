@@ -1,7 +1,5 @@
 """Requests of risk analyses from messages, and their results as messages."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 from typing import Any

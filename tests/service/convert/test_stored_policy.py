@@ -1,7 +1,5 @@
 """The reader of stored policies: if a name in the document is not one that it knows, it fails and guesses nothing."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

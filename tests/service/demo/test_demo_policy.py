@@ -1,7 +1,5 @@
 """The demo's policy fits the demo's table: every column is listed, every value has its place in a hierarchy."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from itertools import pairwise

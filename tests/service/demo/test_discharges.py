@@ -1,7 +1,5 @@
 """The demo's table: reproducible, typed, complete, and shaped like hospital discharges."""
 
-from __future__ import annotations
-
 import duckdb
 import pyarrow as pa
 import pytest

@@ -1,7 +1,5 @@
 """The demo clears what an earlier demo left, and nothing that anybody uses or added."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

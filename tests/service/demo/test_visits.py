@@ -1,7 +1,5 @@
 """The demo's visits: several of a patient, who is the same in all of them."""
 
-from __future__ import annotations
-
 import duckdb
 
 from tableveil.demo.discharges import create_discharges

@@ -1,7 +1,5 @@
 """Drafts as documents: they read back as the draft without, and once the comments are gone, with the decisions."""
 
-from __future__ import annotations
-
 import re
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Bad documents: every fault is found at once, at its path, and none quotes more than it must."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Fields set by their paths."""
 
-from __future__ import annotations
-
 import pytest
 
 from tableveil.document import read_policy, set_field

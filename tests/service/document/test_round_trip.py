@@ -1,7 +1,5 @@
 """Whatever policy there is: written as YAML or JSON and read again, it is the same message."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, cast

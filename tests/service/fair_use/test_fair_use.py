@@ -1,7 +1,5 @@
 """Fair use: a principal's limits are their own, and refill with time."""
 
-from __future__ import annotations
-
 import threading
 from contextlib import ExitStack
 

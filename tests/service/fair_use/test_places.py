@@ -1,7 +1,5 @@
 """Places: the oldest gives way, and who left takes none."""
 
-from __future__ import annotations
-
 from tableveil.fair_use import Places
 
 

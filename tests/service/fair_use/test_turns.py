@@ -1,7 +1,5 @@
 """Turns: owners come one after another, however many jobs each of them has."""
 
-from __future__ import annotations
-
 from collections import deque
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """An OpenID Connect provider: keys, tokens that it signs, and its key set behind a URL."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -1,7 +1,5 @@
 """A client certificate is the principal that the operator mapped its names to, and nobody without one."""
 
-from __future__ import annotations
-
 import pytest
 
 from tableveil.errors import InvalidError

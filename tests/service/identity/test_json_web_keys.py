@@ -1,7 +1,5 @@
 """Keys of a provider: which are taken, when they are read again, and what a provider that is gone leaves in force."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing

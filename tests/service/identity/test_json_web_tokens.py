@@ -1,7 +1,5 @@
 """Tokens of an OpenID Connect provider are believed only if it made them, for this server, and for now."""
 
-from __future__ import annotations
-
 import base64
 import json
 import time

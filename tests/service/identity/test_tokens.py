@@ -1,7 +1,5 @@
 """Tokens: which are accepted, what is kept of them, and what a wrong one costs."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import closing

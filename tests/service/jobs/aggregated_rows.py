@@ -1,7 +1,5 @@
 """Microaggregation's promises about a written table, transcribed: a column of tags identifies classes' members."""
 
-from __future__ import annotations
-
 import datetime
 import math
 from collections import Counter, defaultdict

@@ -1,7 +1,5 @@
 """A database file with Tableveil's state in it, and the run of one job on it."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Jobs that run in the test's own thread: their context, and the source as a full-domain job counts it."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from tableveil.backend import Database, Session

@@ -1,7 +1,5 @@
 """A small table in a warehouse, a policy for it, and jobs that run it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import fields, replace

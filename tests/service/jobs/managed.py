@@ -1,7 +1,5 @@
 """Small jobs on a manager: their policy, how they are submitted and waited for, and a gate that holds them up."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

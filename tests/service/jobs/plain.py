@@ -1,7 +1,5 @@
 """The target of a release for tests of other things than the columns beside labels, which test_labels.py looks at."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tableveil.policy import IfExists, ReleaseKind, ReleaseTarget

@@ -1,7 +1,5 @@
 """Places to publish to, each with a way to read what is there."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

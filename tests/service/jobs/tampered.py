@@ -1,7 +1,5 @@
 """Problems that the verification finds in written rows after they were changed: one job is judged after each change."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Iterable
 from typing import Any

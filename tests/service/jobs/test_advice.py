@@ -1,7 +1,5 @@
 """A release says of which columns it says nothing, and what would keep some of them; what it promises comes true."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Four eyes: a release stays private until another person approves it, and a rejected one leaves nothing behind."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

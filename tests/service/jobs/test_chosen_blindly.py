@@ -1,7 +1,5 @@
 """With `choose: QUASI_IDENTIFIERS_ONLY`, sensitive values decide nothing but whether there is a release."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from decimal import Decimal

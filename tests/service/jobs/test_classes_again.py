@@ -1,7 +1,5 @@
 """Releases that use the classes of an earlier one: labels stay, and every class holds."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace

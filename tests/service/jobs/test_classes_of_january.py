@@ -1,7 +1,5 @@
 """One release, and others that use its classes: what is the same, what is new, and what does not fit and is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Jobs for classifier assessments: what was released is found again, its figures are stored, and published if asked."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator

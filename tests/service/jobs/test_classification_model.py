@@ -1,7 +1,5 @@
 """Jobs that optimize for classification: the score of the written table, and classes that there are none of."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Risk analyses that compare sets of columns, and that guess which columns matter."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Jobs are deleted with what they found, by hand or by age; releases are not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Differentially private releases: what is drawn, charged and told, and what is refused before a row is read."""
 
-from __future__ import annotations
-
 import secrets
 from collections import Counter
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The promise by experiment through the service's own path: one release draws for 200,000 classes of known sizes."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal

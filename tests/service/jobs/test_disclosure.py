@@ -1,7 +1,5 @@
 """Columns released as they are must not give away what the labels of a quasi-identifier hide."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Drafts of tables of all shapes: they read back, cannot be submitted as they are, and run once they are filled in."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal

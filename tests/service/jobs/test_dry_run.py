@@ -1,7 +1,5 @@
 """Dry runs: they tell what the release would be, and leave nothing but that."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """Releases of columns whose cells are lists, against plain Python that splits the written rows."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence

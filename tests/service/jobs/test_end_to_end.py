@@ -1,7 +1,5 @@
 """Random tables through whole jobs, read back by code that shares nothing with what wrote them."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

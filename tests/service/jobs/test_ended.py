@@ -1,7 +1,5 @@
 """Ended jobs are kept at hand, as many as fit."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """Erased people: their rows are gone, and what the ledger keeps is as if they had never been there."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The estimated table of a release: ordinary SQL on one value per cell, drawn from the release alone."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace

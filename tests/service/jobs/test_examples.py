@@ -1,7 +1,5 @@
 """Every policy in examples/ but one is released from the demo's tables, as it stands there."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """How long releases of the same people last, as a proposal foretells it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal

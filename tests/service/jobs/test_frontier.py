@@ -1,7 +1,5 @@
 """Jobs for frontiers: they find the figures of releases, write nothing else, and end as other jobs do."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace

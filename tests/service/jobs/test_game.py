@@ -1,7 +1,5 @@
 """Jobs under models of the game: what they release pays what they say, and nothing pays more."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

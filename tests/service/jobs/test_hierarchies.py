@@ -1,7 +1,5 @@
 """Hierarchies as the service offers them: what is stored, read and compared, and which field is at fault if not."""
 
-from __future__ import annotations
-
 import pytest
 
 from tableveil.backend import Database

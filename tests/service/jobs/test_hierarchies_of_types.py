@@ -1,7 +1,5 @@
 """Every rule on columns of every type it fits, through a whole job: the labels that are written, and what has none."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

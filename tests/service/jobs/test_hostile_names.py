@@ -1,7 +1,5 @@
 """Jobs on tables, columns, schemas, targets and values called anything, read back by SQL written here."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Releases in a warehouse: equal to those in the database, whole after a kill at any step, or refused."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Policies that nothing meets: what is said to be feasible is, when it is submitted, whatever the models are."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Joint classes meet the models of the earlier releases' policies, or the account names those that nobody judged."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from dataclasses import replace

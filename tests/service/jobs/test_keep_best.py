@@ -1,7 +1,5 @@
 """Searches that are asked to end with the best that they have, at any time, and again, and cancelled after that."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from dataclasses import replace

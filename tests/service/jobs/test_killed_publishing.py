@@ -1,7 +1,5 @@
 """A server killed at any step of publishing: its readers have the earlier release or the later one, never a part."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -4,8 +4,6 @@ A kill leaves the file and its log as they are at that moment. So a single run s
 statement, and opened afterwards. A kill in the middle of the commit leaves a part of its log.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A server killed at any statement of a withdrawal, a deletion or a decision: nothing of it was done, or all."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

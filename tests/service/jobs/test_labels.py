@@ -1,7 +1,5 @@
 """The columns beside labels, and the tables that explain a release."""
 
-from __future__ import annotations
-
 import datetime
 from collections import defaultdict
 from collections.abc import Callable, Iterator

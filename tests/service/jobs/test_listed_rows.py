@@ -1,7 +1,5 @@
 """Rows that are sorted while their texts are small numbers are the rows that are sorted as they are, in their order."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Loads beside jobs and each other: what must not be written is not, and whatever is refused leaves all as it was."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Releases by local recoding: valid by brute force, never worse than full-domain, verified, with a true bound."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Releases by local recoding as readers see them: suppressed rows, mixed widths, and what classes tell."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace

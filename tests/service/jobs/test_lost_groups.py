@@ -1,7 +1,5 @@
 """A release that keeps the whole and loses a group says so, with the group's size before and after."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

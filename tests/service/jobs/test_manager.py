@@ -1,7 +1,5 @@
 """The manager: jobs are taken, run and remembered, and none is lost or done twice."""
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

@@ -1,7 +1,5 @@
 """The end of a server, and of jobs that fail: what is interrupted, what starts anew, what outlives the process."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Releases of people whom their submitter could not see elsewhere are found afterwards, also after a kill."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Jobs share memory: they wait for each other in their order, and one that finds none beside others runs alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Releases by microaggregation: the written values are those of clusters of enough records, and meet every model."""
 
-from __future__ import annotations
-
 import datetime
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """Releases by microaggregation of which models of sensitive columns hold."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Releases by microaggregation of people with several records, counted anew in SQL and in plain Python."""
 
-from __future__ import annotations
-
 import datetime
 import re
 from collections import Counter, defaultdict

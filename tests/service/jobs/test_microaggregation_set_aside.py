@@ -1,7 +1,5 @@
 """Releases by microaggregation without the records that have a NULL in an aggregated column."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal

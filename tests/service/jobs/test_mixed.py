@@ -1,7 +1,5 @@
 """Jobs that generalize some quasi-identifiers and aggregate the others inside the classes that this makes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """The rates of values under labels that moved most, against a count of the rows one by one."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Tables of a warehouse by their names, beside tables of the database whose names have as many dots."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """People who have other keys than in the release that theirs is judged together with, and newcomers who have not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Releases of which somebody says that they are of other people, and tables whose people nobody takes for others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import count

@@ -1,7 +1,5 @@
 """Records paired with what is released of them: as the written table has it, and for suppressed ones, as it would."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Jobs for payout sweeps: they find the payouts of releases, write nothing else, and end as others do."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Releases of tables in which people have several records, against plain Python that counts people."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace

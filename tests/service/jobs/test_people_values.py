@@ -1,7 +1,5 @@
 """Models of diversity where people have several records: of people as well, against plain Python over the rows."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace

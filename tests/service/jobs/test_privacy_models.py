@@ -1,7 +1,5 @@
 """Jobs under models of sensitive values and of a population: what they release, refuse, and say about it."""
 
-from __future__ import annotations
-
 import math
 import random
 import re

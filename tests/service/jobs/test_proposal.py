@@ -1,7 +1,5 @@
 """Proposals: they recommend a policy that makes the release that they tell of, and ask what rows cannot tell."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Publishing follows the ledger: what is at a target is public there, and what is not any more is gone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

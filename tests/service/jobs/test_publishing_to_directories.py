@@ -1,7 +1,5 @@
 """Directories of DuckDB files: what a file has, and directories that take none."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

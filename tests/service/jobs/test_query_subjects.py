@@ -1,7 +1,5 @@
 """Drafts and risk analyses of a query's rows: the same as of a table that has these rows, and nothing is released."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

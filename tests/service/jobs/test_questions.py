@@ -1,7 +1,5 @@
 """The questions of docs/guides/analyst.md have right answers in files, at an endpoint, in Parquet, in PostgreSQL."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace

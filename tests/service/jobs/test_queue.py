@@ -1,7 +1,5 @@
 """The queue: jobs wait their turn, write one target at a time, are cancelled, and tell who watches."""
 
-from __future__ import annotations
-
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor

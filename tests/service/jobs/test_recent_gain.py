@@ -1,7 +1,5 @@
 """The gain of the last tenth of a search, by a clock that is set."""
 
-from __future__ import annotations
-
 from tableveil.runtime.recent_gain import RecentGain
 
 

@@ -1,7 +1,5 @@
 """Releases at the record level: what is written, what it pays and to whom, and that nothing else gets through."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """The verification of releases at the level of records finds what was changed after they were written."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

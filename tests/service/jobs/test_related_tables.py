@@ -1,7 +1,5 @@
 """Releases of people and their events, against plain Python that joins the written tables; names are hostile."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections import Counter, defaultdict

@@ -1,7 +1,5 @@
 """The results of a job: tables and views that meet the policy, read back by plain SQL, and the evidence about them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace

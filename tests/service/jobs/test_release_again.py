@@ -1,7 +1,5 @@
 """A release of what was released before: what it replaces, and what the ledger knows of it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

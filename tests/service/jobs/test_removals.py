@@ -1,7 +1,5 @@
 """Replacing and removing rows beside jobs: one transaction each, and nothing that a job or a release needs."""
 
-from __future__ import annotations
-
 from dataclasses import replace as changed
 from functools import partial
 

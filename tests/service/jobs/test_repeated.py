@@ -1,7 +1,5 @@
 """Releases that repeat people by a reason: their joint figures are told before they become public."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """REPLACE removes what a release wrote, and never a table that somebody made under a name that became free."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

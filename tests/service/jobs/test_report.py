@@ -1,7 +1,5 @@
 """The phases of a job, as its report measures them."""
 
-from __future__ import annotations
-
 from tableveil.pipelines.report import JobReport
 from tableveil.state.jobs import JobPhase
 

@@ -1,7 +1,5 @@
 """Jobs for risk analyses: what they find is what the rows say, they store it, and end as other jobs do."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Risk analyses of people with several records, against plain Python over the rows."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Room on the disk: what clearly does not fit is refused before it begins, and what may fit is not."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Jobs under Safe Harbor: the policies in examples/, labels checked by hand, and what is refused or caught."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace

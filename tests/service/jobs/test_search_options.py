@@ -1,7 +1,5 @@
 """The policy's quality and search options: they decide the release, and the evidence records them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Any change between counting and committing, or a stop of the job: nothing is released, and nothing stays behind."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any

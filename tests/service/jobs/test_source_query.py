@@ -1,7 +1,5 @@
 """Sources that are queries: at every step, the results equal those of a table with the query's rows."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace

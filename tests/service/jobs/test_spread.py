@@ -1,7 +1,5 @@
 """The spread of numbers from an estimated table: published, asked at an endpoint, beside what is true."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path

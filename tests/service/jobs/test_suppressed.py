@@ -1,7 +1,5 @@
 """The suppressed records of a release by the labels of single columns, against a count in plain Python."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A file in a load directory that is swapped while it is loaded: the permitted file is read, or nothing is."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path

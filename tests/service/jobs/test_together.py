@@ -1,7 +1,5 @@
 """Releases judged together: whom they leave behind, what others see of it, and what is refused."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace

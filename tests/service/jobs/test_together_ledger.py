@@ -1,7 +1,5 @@
 """The ledger of releases judged together: it is checked anew, and knows the figures of any set and of many."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Releases of people with several records judged together: records are found by a column, and people are counted."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Facts that a release tells if it is asked to: how many records of each label were suppressed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal

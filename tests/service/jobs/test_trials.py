@@ -1,7 +1,5 @@
 """Trials: releases that only their maker sees, compared with nothing, until they are promoted, expire or are erased."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import replace

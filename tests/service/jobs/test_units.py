@@ -1,7 +1,5 @@
 """Releases in which households count as people do, against plain Python over the rows."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A job whose end the database cannot record: its watchers end all the same, and the next job runs."""
 
-from __future__ import annotations
-
 import threading
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A faulty release is caught before the commit and leaves nothing behind, in whichever step the fault is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Releases are taken back: what they wrote goes, what became of it stays, and nothing of anybody else's is touched."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The figures, over HTTP as monitoring reads them: bounded in number, whatever callers and readers do."""
 
-from __future__ import annotations
-
 import re
 import socket
 import threading

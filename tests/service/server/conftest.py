@@ -1,7 +1,5 @@
 """Endpoints on a real port, with doubles of what is behind them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from functools import cache

@@ -1,7 +1,5 @@
 """Nobody gets past access control without a token that the server knows, nor beyond the roles that it gives."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The server listens on this machine only unless told otherwise, and says why it cannot listen."""
 
-from __future__ import annotations
-
 import socket
 import stat
 from pathlib import Path

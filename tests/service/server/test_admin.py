@@ -1,7 +1,5 @@
 """The server's own service over a real channel: what reaches the upkeep, and what comes back."""
 
-from __future__ import annotations
-
 import threading
 from importlib.metadata import version
 from pathlib import Path

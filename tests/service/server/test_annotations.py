@@ -1,7 +1,5 @@
 """The annotations of google.api in the protos, held against what the server does with requests that lack a field."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import closing

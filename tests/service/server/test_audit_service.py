@@ -1,7 +1,5 @@
 """The audit over a real channel: what is asked for, and what comes back."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from unittest.mock import ANY, Mock
 

@@ -1,7 +1,5 @@
 """A server with its audit: what a person did is on record, and nothing is done when it cannot be."""
 
-from __future__ import annotations
-
 from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Long work ends with the call that asked for it: a client that is gone leaves nothing running."""
 
-from __future__ import annotations
-
 import threading
 from unittest.mock import Mock
 

@@ -1,7 +1,5 @@
 """Strangers who open connections leave the process the files that it needs, and the connections that stand."""
 
-from __future__ import annotations
-
 import resource
 import socket
 from contextlib import ExitStack, suppress

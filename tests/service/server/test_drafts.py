@@ -1,7 +1,5 @@
 """Policy drafts over gRPC: a bad table is said, and a client that is gone is not worked for."""
 
-from __future__ import annotations
-
 import threading
 from unittest.mock import Mock
 

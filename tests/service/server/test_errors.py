@@ -1,7 +1,5 @@
 """Errors behind the service arrive as a status that clients can act on, within gRPC's default limits."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator
 from typing import Any, cast

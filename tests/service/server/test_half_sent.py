@@ -1,7 +1,5 @@
 """Calls that announce a large message and never send it whole hold neither memory nor threads of others."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, closing

@@ -1,7 +1,5 @@
 """The health service by itself: its watchers are told what changes, whatever they take meanwhile."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from unittest.mock import Mock

@@ -1,7 +1,5 @@
 """Hierarchies over a real channel: they come in pieces, whole or not at all, and not without bounds."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter

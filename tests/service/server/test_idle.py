@@ -1,7 +1,5 @@
 """Streams that their clients let lie give their slots back; those of slow clients stay."""
 
-from __future__ import annotations
-
 import itertools
 import threading
 import time

@@ -1,7 +1,5 @@
 """Rows that come with a call, and what is left of them when it fails."""
 
-from __future__ import annotations
-
 import gc
 import io
 import weakref

@@ -1,7 +1,5 @@
 """Jobs over a real channel: what reaches the manager, and what comes back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import cast

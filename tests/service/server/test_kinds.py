@@ -1,7 +1,5 @@
 """The table of job kinds: every kind is in each of its places, and is asked for again as it was asked for."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from importlib import import_module
 from typing import get_type_hints

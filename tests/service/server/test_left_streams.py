@@ -1,7 +1,5 @@
 """Streams that their client leaves, ends half or never continues: the server has its slot and the table again."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

@@ -1,7 +1,5 @@
 """Which limit of its principal each call counts against."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from unittest.mock import Mock
 

@@ -1,7 +1,5 @@
 """One server at several addresses, each with its own way to know callers."""
 
-from __future__ import annotations
-
 import grp
 import os
 import stat

@@ -1,7 +1,5 @@
 """The figures of a server that works, and its health over HTTP."""
 
-from __future__ import annotations
-
 import math
 import time
 import urllib.error

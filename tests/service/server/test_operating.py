@@ -1,7 +1,5 @@
 """Jobs and releases are operated over the wire, on a server that does real work."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Payout sweeps over a real channel: what reaches the manager, and what comes back."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from decimal import Decimal
 from unittest.mock import Mock

@@ -1,7 +1,5 @@
 """The server as a process: it says when it is ready, ends when asked, and names what keeps it from starting."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

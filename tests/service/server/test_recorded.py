@@ -1,7 +1,5 @@
 """Calls are recorded before they are answered, and not done unrecorded."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Releases over a real channel; their objects as Arrow, whatever the size."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Changes with a request id, over gRPC: each is made once, and asked for again gives the first answer."""
 
-from __future__ import annotations
-
 import itertools
 import shutil
 import threading

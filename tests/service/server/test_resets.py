@@ -1,7 +1,5 @@
 """Streams that are cancelled at once, many of them ("rapid reset", CVE-2023-44487): the server goes on answering."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

@@ -1,7 +1,5 @@
 """A client with the published service config gets all of its calls answered, however many it makes at once."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

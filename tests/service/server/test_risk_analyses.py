@@ -1,7 +1,5 @@
 """Risk analyses over a real channel: what reaches the manager, and what comes back."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """The standard methods over gRPC: each listed thing can be got by its name, and each list has pages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A server that is stopped in the middle of work: all of it ends in time, whatever it is and however far it is."""
 
-from __future__ import annotations
-
 import shutil
 import threading
 import time

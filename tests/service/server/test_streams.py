@@ -1,7 +1,5 @@
 """However many clients watch: unary calls and health checks are answered, and slots of the gone come back."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Tables and loads over a real channel: what reaches them, and what comes back."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from datetime import datetime

@@ -1,7 +1,5 @@
 """The doctor's findings on warehouses."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from unittest.mock import MagicMock
 

@@ -1,7 +1,5 @@
 """Worksheets over gRPC: kept, changed by one writer at a time, and gone with their table or its people."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A crowd of strangers that comes at once: the front passes on those alone who need not give way."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The log: one line each, with the job it is about, and without the texts of exceptions."""
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

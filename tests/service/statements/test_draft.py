@@ -1,7 +1,5 @@
 """Drafts as statements: what is decided reads back, what is not is a comment, whatever columns are called."""
 
-from __future__ import annotations
-
 from hypothesis import example, given
 
 from tableveil.statements import parse

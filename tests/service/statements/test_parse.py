@@ -1,7 +1,5 @@
 """Statements say what policies say; what is almost a statement is refused with its place."""
 
-from __future__ import annotations
-
 import pytest
 
 from tableveil.document import read_policy

@@ -1,7 +1,5 @@
 """Policies become statements, which become equal policies, which become the same statements."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Certificates of private authorities, written to files."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A certificate that cannot work is refused before it is used, with the option, the finding and the way out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Numbers of distinct values in words; losses that count values which do not occur are explained below them."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

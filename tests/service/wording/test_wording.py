@@ -1,7 +1,5 @@
 """Numbers, names and times as people read them."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Random records with labels of mixed width, as local recoding gives them, beside their true values."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Callable
 from dataclasses import dataclass

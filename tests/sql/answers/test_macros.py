@@ -1,7 +1,5 @@
 """The functions of analysts: their intervals hold the truth, and estimates lie within them."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Iterator
 from random import Random

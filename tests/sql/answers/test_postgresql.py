@@ -1,7 +1,5 @@
 """The functions of analysts in PostgreSQL answer as the macros of DuckDB do."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any

@@ -3,8 +3,6 @@
 A contract's statements are trees, which each engine's session renders for itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

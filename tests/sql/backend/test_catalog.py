@@ -1,7 +1,5 @@
 """The contract of the catalog: what is in the database, under the names that users gave it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

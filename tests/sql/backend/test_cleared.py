@@ -1,7 +1,5 @@
 """Clearing of what is under NULLs, in buffers of our own: those of DuckDB are dirty only now and then."""
 
-from __future__ import annotations
-
 import struct
 from decimal import Decimal
 from typing import Any

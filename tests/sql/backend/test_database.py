@@ -1,7 +1,5 @@
 """The database file: one process owns it, its spill directory is private and swept, and SQL reaches no other file."""
 
-from __future__ import annotations
-
 import gc
 import stat
 import subprocess

@@ -1,7 +1,5 @@
 """Names and texts survive rendering: whatever they hold, DuckDB reads them back as they are."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyarrow as pa
 import pytest

@@ -1,7 +1,5 @@
 """DuckDB's account of a failure goes nowhere: neither its exceptions nor the literals of a statement."""
 
-from __future__ import annotations
-
 import logging
 
 import duckdb

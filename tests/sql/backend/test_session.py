@@ -1,7 +1,5 @@
 """The contract of sessions: no raw values in failures, transactions that hold, statements that can be stopped."""
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

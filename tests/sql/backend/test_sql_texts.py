@@ -1,7 +1,5 @@
 """Statements that are written as text, with trees in place of their `$names`."""
 
-from __future__ import annotations
-
 import pytest
 from sqlglot import exp
 

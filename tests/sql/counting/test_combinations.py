@@ -1,7 +1,5 @@
 """The combinations that record-level generalization chooses for, against counting the rows in Python."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

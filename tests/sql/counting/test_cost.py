@@ -1,7 +1,5 @@
 """Costs follow what is measured."""
 
-from __future__ import annotations
-
 import pytest
 
 from tableveil.counting.cost import Cost

@@ -1,7 +1,5 @@
 """The combinations of columns' values, against counting the rows one by one."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from typing import Any
 

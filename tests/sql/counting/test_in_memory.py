@@ -1,7 +1,5 @@
 """Rows by the values of a column are in the order of their codes, whether these fit into one number or not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Points as read from a table: its distinct combinations of values, whatever the order and the number of columns."""
 
-from __future__ import annotations
-
 from collections import Counter
 from random import Random
 

@@ -1,7 +1,5 @@
 """Roll-ups that are kept to count from: within the budgets, and the least useful one is dropped first."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

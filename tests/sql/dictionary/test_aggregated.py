@@ -1,7 +1,5 @@
 """Dictionaries of aggregated columns: positions, coding, orders and levels, and what cannot be aggregated."""
 
-from __future__ import annotations
-
 import math
 import tracemalloc
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Dictionaries: codes, labels and groups of the values present, and values that a hierarchy does not cover."""
 
-from __future__ import annotations
-
 import datetime
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """Dictionaries of several columns together: which combinations there are, how they are numbered, what is no class."""
 
-from __future__ import annotations
-
 import pytest
 
 from tableveil.backend import Database, Session

@@ -1,7 +1,5 @@
 """Written-out hierarchies: from the policy, a table or the store, versioned, and refused where they are unsound."""
 
-from __future__ import annotations
-
 import pytest
 
 from tableveil.backend import Session

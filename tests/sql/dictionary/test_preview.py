@@ -1,7 +1,5 @@
 """Previews beside a table: coverage by values and rows, every kind of hierarchy, and what is refused."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

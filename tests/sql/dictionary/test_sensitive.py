@@ -1,7 +1,5 @@
 """Dictionaries of sensitive columns: the order of the values, where NULL stands, and what has no place in an order."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

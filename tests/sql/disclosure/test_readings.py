@@ -1,7 +1,5 @@
 """Texts are read as numbers and dates: each column by the form that nearly all of its own values have."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import numpy as np

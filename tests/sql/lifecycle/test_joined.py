@@ -1,7 +1,5 @@
 """Two releases joined by the columns that both show alike, against all pairs of their rows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from random import Random
 

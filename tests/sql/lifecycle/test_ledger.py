@@ -1,7 +1,5 @@
 """Released people are recognized in a table of another name, with other columns, by the values themselves."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from itertools import count, product

@@ -1,7 +1,5 @@
 """Values that nobody has any more are no labels in the documents of analyses of the releases that had them."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from tableveil.backend import Session, table

@@ -1,7 +1,5 @@
 """Where a release may be written: no missing or reserved schema, not over the source, not over what exists."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """A session in memory, and a file whose name has the database's wildcards in it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import duckdb

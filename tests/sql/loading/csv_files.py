@@ -1,7 +1,5 @@
 """CSV files that tests write and read."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """CSV files: what is in them arrives, with the types it has; whatever is wrong with them is said by its place."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

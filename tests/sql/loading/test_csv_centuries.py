@@ -1,7 +1,5 @@
 """Years of two digits: births are never later than the load, and no stored day depends on the day of its load."""
 
-from __future__ import annotations
-
 import random
 from datetime import date, timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Blanks around values, and digits in groups of three: numbers come back as they were meant, or are refused."""
 
-from __future__ import annotations
-
 import random
 from datetime import date
 from decimal import Decimal

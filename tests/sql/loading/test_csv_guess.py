@@ -1,7 +1,5 @@
 """Guesses of how CSV files are written: tables that are written in random ways come back as they were."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

@@ -1,7 +1,5 @@
 """Headers that name columns twice or not at all, stand below titles or above units, and last lines that break off."""
 
-from __future__ import annotations
-
 import gzip
 from dataclasses import replace
 from pathlib import Path

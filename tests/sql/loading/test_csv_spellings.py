@@ -1,7 +1,5 @@
 """Numbers and dates in the spelling of another country."""
 
-from __future__ import annotations
-
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path

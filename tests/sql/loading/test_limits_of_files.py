@@ -1,7 +1,5 @@
 """Files that would take too much, or lose rows without a word: each is refused, and says by what."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Callable
 from contextlib import nullcontext

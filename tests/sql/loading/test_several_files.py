@@ -1,7 +1,5 @@
 """Several files that are loaded as one."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A database with one of everything that a copy has to have."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

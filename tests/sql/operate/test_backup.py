@@ -1,7 +1,5 @@
 """Backups: everything is in the copy, as of one moment, or there is no copy."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The doctor's findings, each trouble made by hand; looking changes nothing."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace

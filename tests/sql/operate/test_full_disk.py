@@ -1,7 +1,5 @@
 """Full disks, in small ones: what fails leaves nothing half-written, and goes on once there is room."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A newer file of the database restores the knowledge that a restored backup lacks; no other file does."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 from pathlib import Path

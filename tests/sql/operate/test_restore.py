@@ -1,7 +1,5 @@
 """Restoring: a new file that is the backup's equal, or no file."""
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

@@ -1,7 +1,5 @@
 """Schemas that an admin makes: under names that the database and its readers can tell apart."""
 
-from __future__ import annotations
-
 import pytest
 
 from tableveil.backend import Session

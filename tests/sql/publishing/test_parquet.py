@@ -1,7 +1,5 @@
 """Parquet as a target: types, partitions, and the few facts in the metadata."""
 
-from __future__ import annotations
-
 import stat
 from collections.abc import Iterator
 from datetime import date

@@ -1,7 +1,5 @@
 """PostgreSQL as a target: types and names arrive as they are or are refused, and nothing is ever half there."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The ranges beside labels in PostgreSQL: native, right at their ends, and kept when rows are replaced."""
 
-from __future__ import annotations
-
 import pytest
 
 from tableveil.backend import Session

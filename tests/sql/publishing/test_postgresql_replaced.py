@@ -1,7 +1,5 @@
 """A published table is replaced by rows in place of rows: views, indexes and grants of its readers stay."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The checksum of rows: one for all orders and copies, another one for any other rows."""
 
-from __future__ import annotations
-
 import hashlib
 import random
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Rows sorted by packed numbers are in the order of their columns, and have the values that they had."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings

@@ -1,7 +1,5 @@
 """A table's profile: the figures fit its values, and no value shows unless the client asks for it."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pyarrow as pa

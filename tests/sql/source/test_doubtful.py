@@ -1,7 +1,5 @@
 """Values that look wrong: they are found and counted, others are not, and the SELECT repairs what was found."""
 
-from __future__ import annotations
-
 import pytest
 
 from tableveil.backend import Database, Session

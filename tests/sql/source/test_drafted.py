@@ -1,7 +1,5 @@
 """Facts about columns for drafts: they equal counting by hand, and include nothing unneeded."""
 
-from __future__ import annotations
-
 import pytest
 
 from tableveil.backend import Database, Session

@@ -1,7 +1,5 @@
 """Facts about the rows: what a policy says of people, unique columns and NULLs is held against them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """The fingerprint changes with any value, name, type and key, and not with the order of rows."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

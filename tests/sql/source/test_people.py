@@ -1,7 +1,5 @@
 """Rows of people who have several: linking values, values that should agree, and names that may be one person."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace

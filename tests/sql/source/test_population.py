@@ -1,7 +1,5 @@
 """The population: what a policy may name as one, what its rows must be, and what the source is beside it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

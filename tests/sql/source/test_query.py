@@ -1,7 +1,5 @@
 """A source query: what may be one, what may not and why, and that its rows are those the statement says."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

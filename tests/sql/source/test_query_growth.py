@@ -1,7 +1,5 @@
 """Queries of a few hundred bytes that would take minutes, gigabytes or the stack to be understood are refused."""
 
-from __future__ import annotations
-
 import threading
 import time
 

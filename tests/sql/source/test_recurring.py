@@ -1,7 +1,5 @@
 """`rows_are_people` beside a column that numbers people of whom some have several rows, whatever its role is."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The rows of people and their events that refuse related tables, on tables of odd names, and those that do not."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """Resolving the source: unknown names are answered with the nearest, and every column gets a role and a type."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Spellings of a text, for all letters that have a case: by the tables that Python has, and by the verification."""
 
-from __future__ import annotations
-
 import sys
 import unicodedata
 

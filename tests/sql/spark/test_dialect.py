@@ -1,7 +1,5 @@
 """Statements are rendered in Spark's SQL, which needs no Spark: what its own tests would say only after minutes."""
 
-from __future__ import annotations
-
 import pytest
 from sqlglot import exp
 

@@ -1,7 +1,5 @@
 """A release as the ledger has it."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """Documents of results: what is written in them is read again."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tableveil.errors import note

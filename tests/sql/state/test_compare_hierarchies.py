@@ -1,7 +1,5 @@
 """Stored versions: what was stored is read back, and what differs between two is what their definitions say."""
 
-from __future__ import annotations
-
 from itertools import chain
 
 import pytest

@@ -1,7 +1,5 @@
 """The store of frontiers and of the jobs that compute them."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """The store of jobs: what was asked, what happened and how it ended comes back as it was put in, newest first."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 import pytest

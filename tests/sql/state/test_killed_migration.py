@@ -1,7 +1,5 @@
 """A process that is killed in the middle of a migration: the state is of the version before or after, never between."""
 
-from __future__ import annotations
-
 import random
 import signal
 import subprocess

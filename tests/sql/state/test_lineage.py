@@ -1,7 +1,5 @@
 """An older file in the place of a newer one is known by the mark beside it; then a reason is asked for."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator

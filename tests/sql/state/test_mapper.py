@@ -1,7 +1,5 @@
 """Rows of the state as dataclasses."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Migrations: fresh databases, those of other versions, and those that a newer Tableveil wrote."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The store of payout sweeps."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """The store of proposals: they come back as they were stored, without what depends on releases of others."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import datetime
 

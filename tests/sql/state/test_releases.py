@@ -1,7 +1,5 @@
 """The ledger of releases."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from datetime import datetime

@@ -1,7 +1,5 @@
 """The rights of jobs come back as they were, and go with the job."""
 
-from __future__ import annotations
-
 import pytest
 
 from tableveil.backend import ALL, Ledger, Scopes

@@ -1,7 +1,5 @@
 """The store of risk analyses."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The conditions that leave in the ledger only the rows that it shows."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

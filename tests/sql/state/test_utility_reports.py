@@ -1,7 +1,5 @@
 """The store of utility reports."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

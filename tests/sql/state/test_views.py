@@ -1,7 +1,5 @@
 """The views that show figures of documents as rows: what queries read is what the records have."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """One database for a file of tests, and two tables to be compared."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

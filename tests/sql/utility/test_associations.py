@@ -1,7 +1,5 @@
 """How strongly columns go together, before and after."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Random releases with aggregated columns that are written, and the rows that they should have, by the definitions."""
 
-from __future__ import annotations
-
 import datetime
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """Random releases that are written, with what a direct look at their rows says of them."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Definitions of privacy models over plain lists of values, and the strictest parameters that classes meet."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence

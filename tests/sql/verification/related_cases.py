@@ -1,7 +1,5 @@
 """Releases of small worlds by a naive writer, which repairs by the definition: what the verification should accept."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Releases with aggregated columns: the rows are those of the definitions, and the verification finds what is not."""
 
-from __future__ import annotations
-
 import datetime
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The verification's own aggregates: what a class may have instead of its values, and what it may not."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 

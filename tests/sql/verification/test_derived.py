@@ -1,7 +1,5 @@
 """Formulas that columns are tried on at once are no stricter than those that decide for one column."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tableveil.verification.derived import TRIED, _exact, _on_lines

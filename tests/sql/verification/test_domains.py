@@ -1,7 +1,5 @@
 """The verification's counts for hierarchies equal those for the search, though they are computed in other ways."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any

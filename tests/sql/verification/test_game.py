@@ -1,7 +1,5 @@
 """The verification holds a release to the game: by what a direct look at the rows says of attacks and payouts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import ROUND_DOWN, Decimal

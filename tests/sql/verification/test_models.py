@@ -1,7 +1,5 @@
 """The verification holds every privacy model to its definition: what is just reached passes, a little more does not."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Releases of people and their events are accepted if the definition holds of them, and only then."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 from random import Random

@@ -1,7 +1,5 @@
 """The verification of Safe Harbor: what the rule allows passes, and whatever tells more is caught."""
 
-from __future__ import annotations
-
 from typing import cast
 
 import pytest

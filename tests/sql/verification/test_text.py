@@ -1,7 +1,5 @@
 """Compared queries: rows differ that both do not have equally often."""
 
-from __future__ import annotations
-
 from collections import Counter
 from random import Random
 

@@ -1,7 +1,5 @@
 """The verification recounts those left behind of any of the earlier releases: against all sets of releases."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module

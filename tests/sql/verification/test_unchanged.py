@@ -1,7 +1,5 @@
 """Columns released unchanged are counted again, in a part of the classes where these are many."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager

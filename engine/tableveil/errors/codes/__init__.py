@@ -1,7 +1,5 @@
 """Every error code that Tableveil raises, with its cause and what to do: once, for docs/reference/errors.md."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tableveil.errors.codes import access, calls, policies, releases, server, tables

@@ -1,7 +1,5 @@
 """Error codes of who calls and what that caller may do."""
 
-from __future__ import annotations
-
 CODES = {
     "BUDGET_INVALID": (
         "The privacy budget has a wrong table, epsilon or delta.",

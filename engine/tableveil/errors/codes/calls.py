@@ -1,7 +1,5 @@
 """Error codes of calls, jobs, statements and queries."""
 
-from __future__ import annotations
-
 CODES = {
     "ANSWER_FORGOTTEN": (
         "The change with this request id was made. Its answer showed what was deleted since, or the server was stopped "

@@ -1,7 +1,5 @@
 """Error codes of policies, hierarchies and analyses."""
 
-from __future__ import annotations
-
 CODES = {
     "ALTERNATIVE_INVALID": ("The worksheet has no such policy.", "Choose one of the policies that were tried."),
     "K_INVALID": ("The k of a worksheet is no number of people.", "Write a whole number, from 1 on."),

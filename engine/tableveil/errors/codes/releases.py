@@ -1,7 +1,5 @@
 """Error codes of releases, their copies and their targets."""
 
-from __future__ import annotations
-
 CODES = {
     "APPROVAL_NEEDED": ("Another person approves all that is public in this schema.", "Ask without publishing."),
     "COPY_DIFFERS": (

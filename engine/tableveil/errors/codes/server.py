@@ -1,7 +1,5 @@
 """Error codes of servers: files, addresses, databases, warehouses, backups."""
 
-from __future__ import annotations
-
 CODES = {
     "ADDRESS_INVALID": (
         "The address is no host with a port, and no socket file.",

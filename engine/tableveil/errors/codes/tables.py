@@ -1,7 +1,5 @@
 """Error codes of tables, and of files and rows that are loaded."""
 
-from __future__ import annotations
-
 CODES = {
     "COLUMNS_DIFFER": (
         "The columns of a file are not those of the table, or of the other files.",

@@ -1,7 +1,5 @@
 """The rules that give values their labels: a module of each has its settings, their checks, and its labels."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tableveil.hierarchy.rules.dates import DATES, Dates, DateUnit

@@ -1,7 +1,5 @@
 """Calendar periods over a declared range of days."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

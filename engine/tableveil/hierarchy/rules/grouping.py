@@ -1,7 +1,5 @@
 """Groups of values, and groups of groups, as the policy lists them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

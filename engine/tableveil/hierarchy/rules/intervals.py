@@ -1,7 +1,5 @@
 """Intervals, of growing width or between declared bounds, of integers, decimals, floats, dates or timestamps."""
 
-from __future__ import annotations
-
 import datetime
 import operator
 from collections.abc import Iterator, Mapping, Sequence

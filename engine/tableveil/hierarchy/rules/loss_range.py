@@ -1,7 +1,5 @@
 """The part of a declared range over which loss is measured, and its checks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction

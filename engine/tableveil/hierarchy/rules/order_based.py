@@ -1,7 +1,5 @@
 """Values in a declared order, grouped by counting off neighbours."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Text masked from one end, some more characters per level."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

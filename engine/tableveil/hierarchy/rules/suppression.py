@@ -1,7 +1,5 @@
 """The rule with only the value itself and `*`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

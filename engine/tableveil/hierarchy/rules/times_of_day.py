@@ -1,7 +1,5 @@
 """Times of day: intervals that divide the day, and parts of it; the last part may last beyond midnight."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The entry of a rule: its field in a policy, its faults, its labels, values that represent these, and their order."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar

@@ -1,7 +1,5 @@
 """Clusters that are merged with their nearest one, one after the other, with the values of each."""
 
-from __future__ import annotations
-
 from itertools import chain
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The nearest among places that come and go, as clusters do while they are merged."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """The demands of t-closeness on clusters: how far each may be from the whole table, in the columns that models name."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Equal ground distance: any two different values are 1 apart."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Hierarchical ground distance: two values are as far apart as one must climb in the hierarchy until they meet."""
 
-from __future__ import annotations
-
 from functools import cached_property
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The values of classes that are merged, or classes of values that are merged."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

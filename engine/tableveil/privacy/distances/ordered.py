@@ -1,7 +1,5 @@
 """Ordered ground distance: values are as far apart as the number of steps between them in their order."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import cached_property
 

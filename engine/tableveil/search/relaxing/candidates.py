@@ -1,7 +1,5 @@
 """Goes through a lattice, interval by interval, and skips transformations that a check above excludes."""
 
-from __future__ import annotations
-
 import heapq
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The numbers of a policy that can be relaxed, each from the policy's own value to the most lenient one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """The requirements of a policy that conflict, and the least relaxations for something to be valid."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

@@ -1,7 +1,5 @@
 """The requirements of a policy, one by one: its privacy models, the suppression limit, its limits of levels."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Whether anything is valid, and how little a field must be relaxed until something is, within a budget of time."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Iterator

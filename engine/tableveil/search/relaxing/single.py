@@ -1,7 +1,5 @@
 """Policies that relax one field of another policy, by as little as makes them feasible."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Requirements that are judged independently of each other: each one that is not met must be relaxed, all together."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Columns that full-domain generalization erases, and how much of each local recoding would keep at least."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count

@@ -1,7 +1,5 @@
 """The classes of an earlier release that a policy uses again, as labels of its own hierarchies."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Local recoding: every class of records has levels of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Local recoding of a counted source: the problem that a policy poses on it, and what a partition is worth."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

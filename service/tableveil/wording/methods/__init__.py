@@ -3,8 +3,6 @@
 The registry of methods is not asked: a command that only shows a release must not load numpy.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from pkgutil import iter_modules
 
