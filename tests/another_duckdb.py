@@ -128,7 +128,7 @@ class AnotherSession:
     def unsupported(self, policy: Policy) -> list[Fault]:
         return [Fault("source_query", "a query", "a table")] if policy.source_query else []
 
-    def transaction(self) -> AbstractContextManager[None]:
+    def reading(self) -> AbstractContextManager[None]:
         return nullcontext()
 
     def close(self) -> None:

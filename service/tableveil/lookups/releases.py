@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from tableveil.backend import Database, folded, present_visibility
+from tableveil.backend import Database, Ledger, folded, present_visibility
 from tableveil.errors import NotFoundError, nearest, shortened
 from tableveil.lifecycle import JointFigures, joint_figures, require_public
 from tableveil.lookups.results import Results
@@ -94,18 +94,17 @@ class Releases(Results[Release]):
             NotFoundError: there is no such release, or it has no such object.
             ConflictError: it waits for approval, or was rejected, withdrawn or replaced.
         """
-        schema = self._schema_of(number, name)
-        with self._database.session() as session:
+        with self._database.session() as session, session.reading():
+            schema = self._schema_of(session.ledger, number, name)
             yield session.batches(readable(session, schema, name), ROWS_PER_BATCH)
 
-    def _schema_of(self, number: int, name: str) -> str:
+    def _schema_of(self, ledger: Ledger, number: int, name: str) -> str:
         """The schema in which a public object of a release stands; the errors are those of `read`."""
-        with self._database.ledger() as ledger:
-            standing = STANDING.find(ledger, number)
+        standing = STANDING.find(ledger, number)
         if standing is not None and _is_read(standing, name):
             return standing.target_schema
         # The whole release tells what is wrong.
-        release = self.get(number)
+        release = self.found(ledger, number)
         names = [item.name for item in release.objects]
         if name not in names:
             expected = f"an object of releases/{number}"

@@ -11,6 +11,7 @@ from tableveil.control import Control, Stopped
 from tableveil.errors import CancelledError, InvalidError, NotFoundError
 from tableveil.lifecycle import JointFigures, joint_figures, place_of
 from tableveil.lifecycle.row_checksum import stands, written_checksum
+from tableveil.lookups.releases import Releases
 from tableveil.source import Source, find_source, fingerprint
 from tableveil.source.tables import find_table
 from tableveil.state import jobs, persons, release_risks, reports
@@ -88,30 +89,22 @@ class BesideLedger:
 class Reports:
     """May be used from any thread."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, releases: Releases) -> None:
+        self._database, self._releases = database, releases
 
-    def told(self, release: Release, control: Control) -> BesideLedger:
-        """The facts for a report, with the evidence that the caller may see.
+    def told(self, number: int, control: Control) -> tuple[Release, BesideLedger]:
+        """A release, and the facts for a report, with the evidence that the caller may see.
 
         Raises:
+            NotFoundError: there is no such release.
             CancelledError: `control` says to stop.
         """
-        stand = stands(release)
         with self._database.session() as session:
             session.control = control
             try:
                 with session.transaction():
-                    columns = tuple(_columns(session, release)) if stand else ()
-                    if release.state is ReleaseState.PENDING and not _is_seen(session.ledger, release, waiting):
-                        columns = tuple(replace(one, labels=()) for one in columns)
-                    checksum = written_checksum(session, release)
-                    sizes = release_risks.sizes_of(session.ledger, release.number)
-                    facts = BesideLedger(columns, checksum, tuple(sizes[release_risks.AFTER]))
-                    if release.audience is Audience.PUBLIC:
-                        return facts
-                    facts = replace(facts, sizes_before=tuple(sizes[release_risks.BEFORE]))
-                    return _with_evidence(session, release, facts)
+                    release = self._releases.found(session.ledger, number)
+                    return release, _facts(session, release)
             except Stopped:
                 raise CancelledError("CANCELLED", "nobody waits for the report any more") from None
 
@@ -119,6 +112,18 @@ class Reports:
         """Keeps that a report was made."""
         with self._database.session() as session, session.transaction():
             reports.remember(session.ledger, made)
+
+
+def _facts(session: Session, release: Release) -> BesideLedger:
+    columns = tuple(_columns(session, release)) if stands(release) else ()
+    if release.state is ReleaseState.PENDING and not _is_seen(session.ledger, release, waiting):
+        columns = tuple(replace(one, labels=()) for one in columns)
+    checksum = written_checksum(session, release)
+    sizes = release_risks.sizes_of(session.ledger, release.number)
+    facts = BesideLedger(columns, checksum, tuple(sizes[release_risks.AFTER]))
+    if release.audience is Audience.PUBLIC:
+        return facts
+    return _with_evidence(session, release, replace(facts, sizes_before=tuple(sizes[release_risks.BEFORE])))
 
 
 def _with_evidence(session: Session, release: Release, beside_ledger: BesideLedger) -> BesideLedger:

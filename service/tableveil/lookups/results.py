@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 import pyarrow as pa
 
-from tableveil.backend import Database
+from tableveil.backend import Database, Ledger
 from tableveil.errors import NotFoundError
 from tableveil.lookups.rows import ROWS_PER_BATCH, readable
 from tableveil.source.tables import STATE_SCHEMA
@@ -28,7 +28,11 @@ class Results(Generic[Result]):
     def get(self, number: int) -> Result:
         """The result with that number; `NotFoundError` if there is none."""
         with self._database.ledger() as ledger:
-            result = self._stored.results.find(ledger, number)
+            return self.found(ledger, number)
+
+    def found(self, ledger: Ledger, number: int) -> Result:
+        """As `get`, in the state that a transaction of the ledger shows."""
+        result = self._stored.results.find(ledger, number)
         if result is None:
             name = f"{self._stored.collection}/{number}"
             raise NotFoundError.of(f"{self._kind}_NOT_FOUND", "name", name, f"an existing {self._stored.noun}")
@@ -53,14 +57,14 @@ class RiskAnalyses(Results[RiskAnalysis]):
         Raises:
             NotFoundError: there is no such analysis, or its request did not include them.
         """
-        analysis = self.get(number)
-        if not analysis.has_record_risks:
-            raise NotFoundError.of(
-                "RECORD_RISKS_NOT_KEPT",
-                "name",
-                f"riskAnalyses/{number}, which did not keep the risks of each record",
-                "an analysis that was asked for records",
-                "Ask for one with records: true.",
-            )
-        with self._database.session() as session:
+        with self._database.session() as session, session.reading():
+            analysis = self.found(session.ledger, number)
+            if not analysis.has_record_risks:
+                raise NotFoundError.of(
+                    "RECORD_RISKS_NOT_KEPT",
+                    "name",
+                    f"riskAnalyses/{number}, which did not keep the risks of each record",
+                    "an analysis that was asked for records",
+                    "Ask for one with records: true.",
+                )
             yield session.batches(readable(session, STATE_SCHEMA, analysis.record_risks), ROWS_PER_BATCH)

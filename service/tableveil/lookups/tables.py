@@ -34,7 +34,7 @@ class Tables:
 
         They are those of a schema, if it is named.
         """
-        with self._database.session() as session, session.transaction():
+        with self._database.session() as session, session.reading():
             users = [
                 listed_table
                 for listed_table in listed(session)
@@ -66,11 +66,11 @@ class Tables:
         warehouse = self._database.warehouse_of(wanted.catalog)
         with self._database.session() as embedded, self._database.rows_session(embedded, warehouse) as session:
             embedded.control = session.control = control
-            reference, faults = find_table(session, wanted, "table")
-            if reference is None:
-                raise invalid("TABLE_INVALID", "the table cannot be described", faults)
             try:
-                with session.transaction():
+                with session.reading():
+                    reference, faults = find_table(session, wanted, "table")
+                    if reference is None:
+                        raise invalid("TABLE_INVALID", "the table cannot be described", faults)
                     return describe(session, reference, most_values)
             except Stopped:
                 raise CancelledError("CANCELLED", "nobody waits for the description any more") from None

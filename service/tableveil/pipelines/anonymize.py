@@ -85,7 +85,7 @@ def solved(
     method, session, report = method_of(policy), job.rows, job.report
     source, made_of, hierarchies = method.drawn(job, source, policy, hierarchies)
     # One transaction, so that all reads see one state of the rows.
-    with session.transaction():
+    with session.reading():
         fingerprint, dictionaries = read_dictionaries(session, source, made_of, hierarchies, job.policy_of)
         if JobPart.GUARDS in policy.parts:
             check_guards(session, policy.release, dictionaries.records + dictionaries.set_aside)

@@ -85,7 +85,7 @@ class Drafts:
         with self._database.session() as session, self._database.rows_session(session, warehouse) as rows:
             session.control = rows.control = control
             try:
-                with rows.transaction():
+                with rows.reading():
                     source, _, faults = find_source(rows, table, query, "table")
                     if source is None:
                         raise invalid("DRAFT_INVALID", "no policy can be drafted", faults)

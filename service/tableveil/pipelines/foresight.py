@@ -69,12 +69,12 @@ def check_rows(job: JobContext, policy: Policy) -> tuple[Warned, ...]:
 
 def _checked(job: JobContext, policy: Policy, *, is_trial: bool) -> tuple[Warned, ...]:
     job.report.phase(JobPhase.READING)
-    source, policy, hierarchies = resolve_fully(job.rows, policy, store=False, is_trial=is_trial)
-    if policy.method.budgeted:
-        # Whatever the rows would say is not covered by the budget.
-        method_of(policy).admit(job.rows, policy, source)
-        return tuple(early_warnings(policy))
-    with job.rows.transaction():
+    with job.rows.reading():
+        source, policy, hierarchies = resolve_fully(job.rows, policy, store=False, is_trial=is_trial)
+        if policy.method.budgeted:
+            # Whatever the rows would say is not covered by the budget.
+            method_of(policy).admit(job.rows, policy, source)
+            return tuple(early_warnings(policy))
         mark, read = read_dictionaries(job.rows, source, policy, hierarchies, job.policy_of)
         waits = tuple(_waits(job, policy, source, mark, read))
         waits += tuple(note(one.text) for one in notes_of_numbers(job.rows, policy, source, mark))
@@ -84,7 +84,7 @@ def _checked(job: JobContext, policy: Policy, *, is_trial: bool) -> tuple[Warned
         by_value = policy.method.recoded is Recoded.BY_VALUE
         foreseen = by_value and (read.lattice.size == 1 or chosen_blindly(policy) is not None)
         counted = count_classes(job.rows, policy, read) if foreseen else None
-    told = _foreseen(job, counted) if counted is not None else ()
+        told = tuple(_foreseen(job, counted)) if counted is not None else ()
     return (*_large(policy, read), *waits, *early_warnings(policy), *read.warnings, *told)
 
 

@@ -37,7 +37,7 @@ def run_frontier(job: JobContext, policy: Policy, grid: FrontierGrid) -> int:
         raise InvalidError.about("POLICY_INVALID", "the policy does not fit the table", faults)
     hierarchies = hierarchies_of(session, policy)
     # One transaction, so that all reads see one state of the rows.
-    with session.transaction():
+    with session.reading():
         mark = fingerprint(session, source, fingerprint_key(session.ledger))
         read = dictionaries_of(session, source, policy, hierarchies)
         check_enough(policy, read)

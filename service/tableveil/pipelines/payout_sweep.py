@@ -37,7 +37,7 @@ def run_payout_sweep(job: JobContext, policy: Policy, swept: SweptGains) -> int:
         raise InvalidError.about("POLICY_INVALID", "the policy does not fit the table", faults)
     hierarchies = hierarchies_of(session, policy)
     # One transaction, so that all reads see one state of the rows.
-    with session.transaction():
+    with session.reading():
         key = fingerprint_key(session.ledger)
         mark, population_mark = fingerprint(session, source, key), population_fingerprint(session, source, key)
         read = dictionaries_of(session, source, policy, hierarchies)

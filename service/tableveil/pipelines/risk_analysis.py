@@ -89,7 +89,7 @@ def run_risk_analysis(job: JobContext, request: RiskRequest, policy_of: PolicyOf
     session, report = job.rows, job.report
     report.phase(JobPhase.READING)
     # One transaction, so that all reads see one state of the rows.
-    with session.transaction():
+    with session.reading():
         request, guess = with_guessed(session, request)
         shown, analyzed = resolve_subject(session, request, policy_of)
         request, starred = saying_something(session, request, analyzed)

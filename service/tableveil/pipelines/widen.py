@@ -32,7 +32,7 @@ class Widening:
         with self._database.session() as session, self._database.rows_session(session, warehouse) as rows:
             session.control = rows.control = control
             try:
-                with rows.transaction():
+                with rows.reading():
                     return _wider(rows, policy)
             except Stopped:
                 raise CancelledError("CANCELLED", "widening was cancelled") from None

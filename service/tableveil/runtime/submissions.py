@@ -79,10 +79,11 @@ class Submissions(JobViews):
         warehouse = self._database.warehouse_of(policy.source.catalog)
         with self._database.session() as session, self._database.rows_session(session, warehouse) as elsewhere:
             session.control = elsewhere.control = control or Control()
-            refused = self._refused(session, policy)
-            if refused or not rows:
-                _, policy, faults = check_request(elsewhere, policy)
-                return Checked((*faults, *refused), by_rank(early_warnings(policy)))
+            with session.reading():
+                refused = self._refused(session, policy)
+                if refused or not rows:
+                    _, policy, faults = check_request(elsewhere, policy)
+                    return Checked((*faults, *refused), by_rank(early_warnings(policy)))
             try:
                 given = (0, "", self._database, session, session.control)
                 job = JobContext(*given, elsewhere=elsewhere, policy_of=self._policy_of)
@@ -108,7 +109,7 @@ class Submissions(JobViews):
         if request_id:
             check_request_id(request_id)
         digest, visibility = _digest(work.document), present_visibility()
-        with self._database.session() as session:
+        with self._database.session() as session, session.reading():
             if not again and (earlier_job := self._known(session.ledger, work, request_id, digest)) is not None:
                 return earlier_job
             self._queue.check_room(session.visibility.principal)

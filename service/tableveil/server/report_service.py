@@ -58,7 +58,6 @@ class ReportService(report_service_pb2_grpc.ReportServiceServicer):
     """Gathers, renders, and keeps the digest."""
 
     def __init__(self, parts: ServicerParts) -> None:
-        self._releases = parts.stores.releases
         self._dry_runs = parts.stores.results[JobKind.DRY_RUN]
         self._reports = parts.stores.reports
         self._slots = parts.reports
@@ -78,10 +77,9 @@ class ReportService(report_service_pb2_grpc.ReportServiceServicer):
                 raise InvalidError.of("REPORT_INVALID", "audience", "the public edition of a dry run", expected)
             report = _of_dry_run(self._dry_runs.get(result_number(JobKind.DRY_RUN, request.name)))
         else:
-            release = self._releases.get(release_number(request.name))
+            release, facts = self._reports.told(release_number(request.name), control)
             if release.audience is Audience.PUBLIC:
                 asked = ReportAudience.PUBLIC
-            facts = self._reports.told(release, control)
             report, notes = _of_release(release, facts, asked), list(_notes(release, facts, asked))
         content = _CONTENTS[form](report)
         digest = hashlib.sha256(content).hexdigest()

@@ -67,7 +67,7 @@ def stores_of(running: Running, examine: Callable[[], list[Finding]]) -> Stores:
     }
     results[JobKind.RISK_ANALYSIS] = RiskAnalyses(database)
     return Stores(
-        releases=Releases(database),
+        releases=(releases := Releases(database)),
         hierarchies=Hierarchies(database),
         privacies=Privacies(database),
         results=results,
@@ -84,7 +84,7 @@ def stores_of(running: Running, examine: Callable[[], list[Finding]]) -> Stores:
         audit=running.audit,
         readers=ReaderAnswers(running.identities, access, database),
         publishing=running.publishing,
-        reports=Reports(database),
+        reports=Reports(database, releases),
         worksheets=Worksheets(database),
         answered=AnsweredRequests(database),
     )

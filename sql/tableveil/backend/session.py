@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from functools import cached_property
 from types import MappingProxyType
@@ -64,6 +64,7 @@ class Session:
         self.control: Control | None = None
         self.memory: int | None = None
         self._statements = 0
+        self._stream: pa.RecordBatchReader | None = None
 
     def close(self) -> None:
         """Closes the cursor; its temporary tables go with it.
@@ -183,7 +184,7 @@ class Session:
         It holds nothing under its NULLs: DuckDB leaves there whatever was in the memory.
         """
         try:
-            reader = self._cursor.sql(_text(statement)).to_arrow_reader(rows)
+            reader = self._stream = self._cursor.sql(_text(statement)).to_arrow_reader(rows)
         except duckdb.Error as error:
             raise translated(error) from None
         return pa.RecordBatchReader.from_batches(reader.schema, map(cleared, reader))
@@ -277,6 +278,10 @@ class Session:
         """The tables and views, temporary ones aside, of the schema or of all; by schema and name."""
         return catalog.listed(self, schema)
 
+    def reading(self) -> AbstractContextManager[None]:
+        """One state of the tables and of the ledger; nothing but temporary tables may be written in it."""
+        return self.transaction(elsewhere=True)
+
     token = ""
 
     def end(self, token: str) -> None:
@@ -311,6 +316,10 @@ class Session:
             raise failure from None
 
     def _unguarded(self, statement: str) -> None:
+        """Ends the transaction; a stream that was left half read would hold it."""
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            stream.close()
         try:
             self._cursor.execute(statement)
         except duckdb.Error as error:

@@ -154,7 +154,7 @@ class WarehouseSession(Protocol):
     def unsupported(self, policy: Policy) -> list[Fault]:
         """A fault for each wish of a policy that the engine cannot fulfil."""
 
-    def transaction(self) -> AbstractContextManager[None]:
+    def reading(self) -> AbstractContextManager[None]:
         """One state of the rows while the block runs, where the engine can; fingerprints find changes elsewhere."""
 
     @property

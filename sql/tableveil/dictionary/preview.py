@@ -101,7 +101,7 @@ def preview_hierarchy(session: WarehouseSession, request: PreviewRequest) -> Pre
             raise _invalid(request, unread, faults)
         return _alone(request, stored, hierarchy)
     # One transaction, so that NULLs are counted in the rows that the values come from.
-    with session.transaction():
+    with session.reading():
         values, preview_values = _values(session, request.table, request.column)
     faults += preview_values
     if hierarchy is not None and values is not None:

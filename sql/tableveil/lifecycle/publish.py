@@ -133,7 +133,7 @@ def _publish(
     """See `publish`; raises `_Unsafe` if the release has to be safe beside those that it repeats, and is not."""
     plan, evidence = planned.plan, planned.evidence
     if session.traits.keeps_ledger:
-        with writing(database, session), session.transaction():
+        with writing(database, session), session.embedded.transaction():
             _check_unchanged(session, plan, evidence)
             number, target = RELEASES.next_number(session.ledger), plan.policy.release
             existing = {} if terms.trial else _check_current(session, plan, evidence)
@@ -282,7 +282,7 @@ def rehearse(
         others = repeated_by_reason(session, plan.policy, plan.source, evidence.fingerprint, plan.together_with)
         return Rehearsal(_foreseen(session, planned), tuple(others))
     rows: tuple[ShownRow, ...] = ()
-    with writing(database, session), suppress(_Rehearsed), session.transaction():
+    with writing(database, session), suppress(_Rehearsed), session.embedded.transaction():
         _check_unchanged(session, plan, evidence)
         repeated = _stage_repeated(session, plan, evidence)
         release, _, safe = _written(session, planned, 0, plan.policy.release, repeated)

@@ -254,7 +254,7 @@ class SparkSession:
         """A fault for each wish of a policy that this engine cannot fulfil."""
         return unsupported(policy)
 
-    def transaction(self) -> AbstractContextManager[None]:
+    def reading(self) -> AbstractContextManager[None]:
         """Nothing: Spark has none over several statements. Fingerprints before and after find changes."""
         return nullcontext()
 
