@@ -29,12 +29,14 @@ from tableveil.v1 import access_service_pb2 as access
 from tableveil.v1 import admin_service_pb2 as admin
 from tableveil.v1 import hierarchy_service_pb2 as hierarchies
 from tableveil.v1 import policy_pb2
+from tableveil.v1 import privacy_service_pb2 as privacies
 from tableveil.v1 import statement_service_pb2 as statements
 from tableveil.v1 import table_service_pb2 as tables
 from tableveil.v1 import worksheet_service_pb2 as worksheets
 from tableveil.v1.access_service_pb2_grpc import AccessServiceStub
 from tableveil.v1.admin_service_pb2_grpc import AdminServiceStub
 from tableveil.v1.hierarchy_service_pb2_grpc import HierarchyServiceStub
+from tableveil.v1.privacy_service_pb2_grpc import PrivacyServiceStub
 from tableveil.v1.statement_service_pb2_grpc import StatementServiceStub
 from tableveil.v1.table_service_pb2 import LoadStart
 from tableveil.v1.table_service_pb2_grpc import TableServiceStub
@@ -104,6 +106,17 @@ def test_a_refused_request_may_be_repeated(channel: grpc.Channel) -> None:
     refused = admin.CreateSchemaRequest(schema="", request_id="first")
     assert "schema" in reason(lambda: stub.CreateSchema(refused))
     assert stub.CreateSchema(admin.CreateSchemaRequest(schema="ward", request_id="first")).schema == "ward"
+
+
+def test_a_request_that_reads_and_is_refused_may_be_repeated(channel: grpc.Channel) -> None:
+    """The hierarchy that the declaration leaves out is drafted from the rows, in a transaction."""
+    stub = PrivacyServiceStub(channel)
+    roles = [("age", policy_pb2.ROLE_QUASI_IDENTIFIER), ("aeg", policy_pb2.ROLE_SENSITIVE)]
+    attributes = [policy_pb2.Attribute(column=column, role=role) for column, role in roles]
+    request = privacies.DeclarePrivacyRequest(table=PATIENTS, request_id="first")
+    request.privacy.CopyFrom(privacies.Privacy(rows_are_people=True, attributes=attributes))
+    for _ in range(2):
+        assert "the privacy is invalid" in reason(lambda: stub.DeclarePrivacy(request))
 
 
 def test_a_table_is_emptied_once(channel: grpc.Channel, path: Path) -> None:
