@@ -55,20 +55,21 @@ class QueryProcesses:
 
     def open(self, request: Message, query: RunningQuery) -> QueryProcess:
         """A process that works on the request until it is closed, or the query says to stop."""
-        with self._lock:
-            process = self._spares.popleft() if self._spares else self._make()
-            process.query = query
-            self._running.add(process)
-        try:
-            # A backstop: the process is ended by its pipe long before.
-            cpu_seconds = int(self._limits.seconds * self._limits.threads) + 10
-            process.ask({**request, "bytes": self._limits.memory, "cpu_seconds": cpu_seconds})
-        except BrokenPipeError:
-            # The kernel may have ended it for lack of memory.
-            self.release(process)
-            actual = "a process that ended"
-            raise BusyError.of("QUERY_ENDED", "statement", actual, "one that runs", "Try again.") from None
-        return process
+        # A backstop: the process is ended by its pipe long before.
+        cpu_seconds = int(self._limits.seconds * self._limits.threads) + 10
+        # The kernel may have ended those that waited, for lack of memory: the last one is made now.
+        for _ in range(SPARES + 1):
+            with self._lock:
+                process = self._spares.popleft() if self._spares else self._make()
+                process.query = query
+                self._running.add(process)
+            try:
+                process.ask({**request, "bytes": self._limits.memory, "cpu_seconds": cpu_seconds})
+                return process
+            except BrokenPipeError:
+                logger.warning("a process ended before its query came, with the exit code %d", process.exit_code())
+                self.release(process)
+        raise BusyError.of("QUERY_ENDED", "statement", "a process that ended", "one that runs", "Try again.")
 
     def release(self, process: QueryProcess) -> None:
         """Ends a process, removes what it spilled, and lets another one get ready."""
@@ -195,7 +196,7 @@ class QueryProcess:
         if self.query.cancelled:
             return CancelledError("CANCELLED", "nobody waits for the rows any more")
         try:
-            code = int(self._exit_code.read() or FAILED)
+            code = self.exit_code()
         except ValueError:
             # The pipe is closed already.
             return BusyError("STOPPING", "the endpoint is stopping")
@@ -208,6 +209,10 @@ class QueryProcess:
             return BusyError.of("QUERY_MEMORY", "statement", actual, "a smaller one")
         logger.error("the process of a query failed with the exit code %d", code)
         return InternalError("QUERY_FAILED", "the process of the query failed; the endpoint's log tells its exit code")
+
+    def exit_code(self) -> int:
+        """The exit code of a process that ended, less than 0 if a signal ended it."""
+        return int(self._exit_code.read() or FAILED)
 
     def stop(self) -> None:
         """Lets the process end: the reading thread finds the end of its answers."""

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 from tableveil.endpoint.query_process import Message
-from tableveil.endpoint.query_processes import QueryProcess, QueryProcesses, SpillDirectory
+from tableveil.endpoint.query_processes import SPARES, QueryProcess, QueryProcesses, SpillDirectory
 from tableveil.endpoint.running import RunningQuery
 from tableveil.errors import TableveilError
 from tests.service.endpoint.published import LIMITS
@@ -79,6 +79,20 @@ def test_the_error_tells_what_ended_a_query(processes: QueryProcesses, number: s
         assert told(process) == code
     finally:
         processes.release(process)
+
+
+def test_a_query_outlives_the_processes_that_waited_for_it(
+    processes: QueryProcesses, caplog: pytest.LogCaptureFixture
+) -> None:
+    for waiting in children(of=processes._original.pid):
+        os.kill(waiting, signal.SIGKILL)
+    until = time.monotonic() + 30.0
+    while children(of=processes._original.pid) and time.monotonic() < until:
+        time.sleep(0.01)
+    process = processes.open(ENDLESS, RunningQuery())
+    process.answer()
+    processes.release(process)
+    assert caplog.text.count("with the exit code -9") == SPARES
 
 
 def test_a_defect_is_no_lack_of_memory(processes: QueryProcesses) -> None:
