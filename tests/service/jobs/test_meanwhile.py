@@ -1,4 +1,4 @@
-"""What a call reads goes away between two of its statements: it sees one state, and no change is an internal error."""
+"""A table or release goes away between two statements of a call: it sees one state, and no change is an internal error."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Meanwhile:
         if threading.current_thread() is self.thread and self.number:
             self.number -= 1
             if not self.number:
-                # What is in use stays.
+                # Nothing that is in use goes away.
                 with suppress(ConflictError):
                     self.change()
 
