@@ -1,4 +1,4 @@
-"""A table or release goes away between two statements of a call: it sees one state, and no change is an internal error."""
+"""A table or release goes away between two statements of a call: it sees one state, and no error is internal."""
 
 from __future__ import annotations
 
