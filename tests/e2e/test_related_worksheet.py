@@ -6,7 +6,7 @@ from pathlib import Path
 from starlette.testclient import TestClient
 
 from tableveil.client import Client
-from tableveil.v1 import access_pb2, dry_run_service_pb2, policy_pb2
+from tableveil.v1 import access_pb2, dry_run_service_pb2, policy_pb2, proposal_service_pb2
 from tests.e2e.commands import tableveil
 from tests.e2e.process import ServerProcess
 from tests.e2e.test_related import POLICY, browsing, made, place, server, words
@@ -30,14 +30,12 @@ def test_a_worksheet_holds_a_policy_of_related_tables(server: ServerProcess) -> 
         ann = browse(secret)
         client = Client(server.address, secret)
         kept = posted(ann, "/tables/upload", "/worksheets", schema="main", table="patients")
-        assert "Their events are in other tables" in ann.get(kept).text
+        assert "begin a worksheet of all of them" in words(ann, kept)
         assert posted(ann, f"{kept}/policy", policy=POLICY, action="save") == f"{kept}/policy"
 
         decide = words(ann, kept)
         assert "|pid numbers the people of patients, whose events are in visits, labs." in decide
         assert all(f"|{column}|" in decide for column in ("pid", "visits.pid", "lab.pid", "lab.code"))
-        assert "Try policies" not in decide
-        assert "|tableveil propose --people patients --events visits --events labs|" in words(ann, f"{kept}/compare")
         assert "2023-01" in words(ann, f"{kept}/labels?column=visits.began")
         assert "|rows|of the tables patients, visits, labs|" in words(ann, f"{kept}/release")
 
@@ -60,6 +58,32 @@ def test_a_worksheet_holds_a_policy_of_related_tables(server: ServerProcess) -> 
         promoted = posted(ann, f"/{tried}", f"/{tried}/promote", target="main.clinic")
         objects = client.get_release(promoted[1:]).objects
         assert {"clinic", "clinic_visits", "clinic_lab"} <= {each.name for each in objects}
+        client.close()
+
+
+def test_a_worksheet_of_people_and_their_events_compares_known_facts(server: ServerProcess) -> None:
+    roles = [access_pb2.ACCESS_ROLE_STEWARD, access_pb2.ACCESS_ROLE_OPERATOR]
+    with Client(server.address) as admin, browsing(server.address) as browse:
+        secret = admin.create_token("ann", "test", roles).secret
+        ann, client = browse(secret), Client(server.address, secret)
+        table = "/tables/one?schema=main&table=patients"
+        assert all(f'name="events" value="{name}"' in ann.get(table).text for name in ("visits", "labs"))
+        begun = {"schema": "main", "table": "patients", "events": ["visits", "labs"]}
+        kept = posted(ann, table, "/worksheets", **begun)
+        drafted = client.get_worksheet(kept[1:]).policy
+        assert [one.table for one in drafted.tables.events] == ["visits", "labs"]
+        readers = str(int(proposal_service_pb2.READERS_CONTRACT))
+        job = posted(ann, kept, action="propose", readers=readers)
+        name = client.wait(job.partition("?")[0][1:]).result
+        compared = words(ann, f"{kept}/compare")
+        assert "Recommended is full domain, two known facts, with k = 5" in compared
+        assert compared.count("Rows of 'visits' per person: 2.50 in the source") == 2
+        chosen = posted(ann, f"{kept}/compare", f"{kept}/choose", alternative="0", proposal=name)
+        assert chosen == f"{kept}/release"
+        policy = client.get_worksheet(kept[1:]).policy
+        assert [one.known_facts.m for one in policy.privacy_models if one.HasField("known_facts")] == [2]
+        trial = posted(ann, f"{kept}/release", f"{kept}/submit", action="trial", target="main.clinic")
+        assert client.wait(trial.partition("?")[0][1:]).result
         client.close()
 
 

@@ -100,6 +100,11 @@ class ProposalRequest:
         return {one.column.casefold(): one.role for one in self.correct if one.role is not None}
 
     @property
+    def is_related(self) -> bool:
+        """Whether the policy to begin with names tables of people and their events."""
+        return self.policy is not None and self.policy.related is not None
+
+    @property
     def sizes(self) -> tuple[int, ...]:
         """Each k that is tried, the least first: that of the policy, and those of the readers above it."""
         own = None if self.policy is None else self.policy.k
@@ -127,7 +132,9 @@ def check_proposal_request(request: ProposalRequest) -> Iterator[Fault]:
     """Faults of a request by itself, with field paths as in the proto."""
     if request.table is not None and not request.table.table:
         yield Fault("table.table", "nothing", "the name of a table")
-    if request.table is None and not request.source_query:
+    if request.is_related:
+        yield from _check_related(request)
+    elif request.table is None and not request.source_query:
         yield Fault("table", "nothing", "a table, or a SELECT as source_query")
     if not 0 < request.seconds <= MOST_SECONDS:
         actual = shortened(f"{request.seconds:f}")
@@ -182,6 +189,14 @@ def _check_policy(request: ProposalRequest) -> Iterator[Fault]:
     said = {name: getattr(request, name) for name in ("leave_out", "person_column", "rows_are_people", "record_column")}
     for name in (name for name, value in said.items() if value):
         yield Fault(name, "a statement beside a policy", "that of the policy alone")
+
+
+_OF_ONE_TABLE = ("table", "source_query", "recurs", "keep", "acknowledge")
+
+
+def _check_related(request: ProposalRequest) -> Iterator[Fault]:
+    for name in (name for name in _OF_ONE_TABLE if getattr(request, name)):
+        yield Fault(name, "a statement beside the tables of the policy", "nothing: the policy says it of all tables")
 
 
 def _check_corrections(request: ProposalRequest) -> Iterator[Fault]:

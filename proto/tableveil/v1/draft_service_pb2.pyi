@@ -103,8 +103,12 @@ class DraftPolicyRequest(_message.Message):
     SOURCE_QUERY_FIELD_NUMBER: _builtins.int
     QUASI_IDENTIFIERS_FIELD_NUMBER: _builtins.int
     SENSITIVE_FIELD_NUMBER: _builtins.int
+    EVENTS_FIELD_NUMBER: _builtins.int
+    KEY_FIELD_NUMBER: _builtins.int
     source_query: _builtins.str
     """One SELECT over tables of it, as a policy's `source_query`."""
+    key: _builtins.str
+    """With `events`: the column that joins the tables. Default: the first identifying column of the people that all have."""
     @_builtins.property
     def table(self) -> _policy_pb2.TableReference:
         """A table of the server's database. It is only read."""
@@ -117,6 +121,13 @@ class DraftPolicyRequest(_message.Message):
     def sensitive(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Columns that get the role `SENSITIVE`, and elements where their cells seem to be lists, whatever is guessed of them."""
 
+    @_builtins.property
+    def events(self) -> _containers.RepeatedCompositeFieldContainer[_policy_pb2.TableReference]:
+        """Tables of the events of the people in `table`. The draft is one policy of all of them: dates become days since the
+        event before, and what a release of related tables cannot show is not released. Refused: with `source_query`,
+        `quasi_identifiers` or `sensitive`; more than three.
+        """
+
     def __init__(
         self,
         *,
@@ -124,10 +135,12 @@ class DraftPolicyRequest(_message.Message):
         source_query: _builtins.str = ...,
         quasi_identifiers: _abc.Iterable[_builtins.str] | None = ...,
         sensitive: _abc.Iterable[_builtins.str] | None = ...,
+        events: _abc.Iterable[_policy_pb2.TableReference] | None = ...,
+        key: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["source", b"source", "source_query", b"source_query", "table", b"table"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["quasi_identifiers", b"quasi_identifiers", "sensitive", b"sensitive", "source", b"source", "source_query", b"source_query", "table", b"table"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["events", b"events", "key", b"key", "quasi_identifiers", b"quasi_identifiers", "sensitive", b"sensitive", "source", b"source", "source_query", b"source_query", "table", b"table"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_source: _TypeAlias = _typing.Literal["table", "source_query"]  # noqa: Y015
     _WhichOneofArgType_source: _TypeAlias = _typing.Literal["source", b"source"]  # noqa: Y015

@@ -188,6 +188,9 @@ class ProposalRequest(_message.Message):
         method, by a k of the readers above its own, by models of sensitive columns that have none, and by limits of levels
         under which nothing is released. Its source is that of the request. Default: a draft by the rows. Refused: beside
         `leave_out`, `person_column`, `rows_are_people` or `record_column`; methods that a proposal does not try.
+
+        One with `tables` is the source itself. It is tried with one and with two known facts, without the columns that a
+        release refuses then. Refused: beside all other fields but `readers` and `time_limit_seconds`.
         """
 
     @_builtins.property
@@ -552,6 +555,7 @@ class TriedPolicy(_message.Message):
     DECISIONS_FIELD_NUMBER: _builtins.int
     FAILURE_FIELD_NUMBER: _builtins.int
     RECOMMENDED_FIELD_NUMBER: _builtins.int
+    NOTES_FIELD_NUMBER: _builtins.int
     method: _builtins.str
     """local recoding, or full domain."""
     k: _builtins.int
@@ -575,6 +579,10 @@ class TriedPolicy(_message.Message):
     def decisions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Its owner has to decide these before it can be recommended."""
 
+    @_builtins.property
+    def notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Of people and their events: sentences on the rows that are left, and on questions that source and release answer."""
+
     def __init__(
         self,
         *,
@@ -588,10 +596,11 @@ class TriedPolicy(_message.Message):
         decisions: _abc.Iterable[_builtins.str] | None = ...,
         failure: _builtins.str = ...,
         recommended: _builtins.bool = ...,
+        notes: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_highest_risk", b"_highest_risk", "_score", b"_score", "highest_risk", b"highest_risk", "policy", b"policy", "score", b"score"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_highest_risk", b"_highest_risk", "_score", b"_score", "columns", b"columns", "decisions", b"decisions", "failure", b"failure", "highest_risk", b"highest_risk", "k", b"k", "method", b"method", "policy", b"policy", "recommended", b"recommended", "score", b"score", "suppressed_records", b"suppressed_records"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_highest_risk", b"_highest_risk", "_score", b"_score", "columns", b"columns", "decisions", b"decisions", "failure", b"failure", "highest_risk", b"highest_risk", "k", b"k", "method", b"method", "notes", b"notes", "policy", b"policy", "recommended", b"recommended", "score", b"score", "suppressed_records", b"suppressed_records"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__highest_risk: _TypeAlias = _typing.Literal["highest_risk"]  # noqa: Y015
     _WhichOneofArgType__highest_risk: _TypeAlias = _typing.Literal["_highest_risk", b"_highest_risk"]  # noqa: Y015

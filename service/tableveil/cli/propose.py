@@ -16,7 +16,6 @@ from tableveil import wording
 from tableveil.cli.files import require_free, write_text
 from tableveil.cli.follow import follow
 from tableveil.cli.grouped import grouped
-from tableveil.cli.propose_related import RelatedTablesAsked, propose_related
 from tableveil.cli.request_options import option, request_options
 from tableveil.cli.source_query import TableOrQuery
 from tableveil.cli.tables import listing
@@ -36,10 +35,30 @@ _READERS = ("", "public", "contract", "inside")
 
 
 @dataclass(frozen=True, slots=True)
+class _RelatedTables:
+    """The tables of people and events that a proposal is asked for."""
+
+    people: Annotated[
+        str,
+        click.option(
+            "--people", metavar="TABLE", default="", help="A table of people; with --events in place of TABLE."
+        ),
+    ]
+    events: Annotated[
+        Sequence[str],
+        click.option("--events", multiple=True, metavar="TABLE", help="A table of their events; may be repeated."),
+    ]
+    key: Annotated[
+        str,
+        click.option("--key", metavar="COLUMN", default="", help="With --people: the column that joins the tables."),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
 class _Source(TableOrQuery):
     """The rows of one table or query, or people and their events."""
 
-    related: RelatedTablesAsked
+    related: _RelatedTables
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +138,13 @@ def propose(
     With --json, one JSON object per line: the job at each change, then the proposal.
     """
     related = source.related
-    if related.people or related.events:
-        if source.table is not None or source.query is not None or not related.people:
-            raise click.UsageError("name the people by --people and their events by --events, and no other source")
-        propose_related(session, related, wanted.readers, output or Path(_stem(related.people)), overwrite)
-        return
-    source.require()
+    is_related = bool(related.people or related.events)
+    if not is_related:
+        source.require()
+    elif source.table is not None or source.query is not None or not (related.people and related.events):
+        raise click.UsageError("name the people by --people and their events by --events, and no other source")
     documented = _documentation(said.documentation)
-    prefix = output or Path(_stem(source.table or "query"))
+    prefix = output or Path(_stem(related.people or source.table or "query"))
     for path in _all_files(prefix):
         require_free(path, "output", overwrite)
     if said.ask:
@@ -134,7 +152,11 @@ def propose(
     wanted.correct.extend(_corrected(said))
     if said.ask:
         documented |= _asked_documentation(documented)
-    source.fill(wanted)
+    if is_related:
+        draft = session.client.draft_policy(related.people, events=related.events, key=related.key)
+        wanted.policy.CopyFrom(draft.proposal)
+    else:
+        source.fill(wanted)
     job = session.client.submit_analysis(v1.SubmitProposalRequest(proposal=wanted))
     result = session.client.get_result(RESULT, follow(session, job.name, session.output.err).result)
     policies = [one.policy for one in result.alternatives]
@@ -340,6 +362,8 @@ def _proposal(proposal: v1.Proposal) -> RenderableType:
         parts += [_heading(LASTING), Text(wording.printable(proposal.forecast))]
     if proposal.ways:
         parts.append(listing(WAY_COLUMNS, [tuple(map(wording.printable, row)) for row in way_rows(proposal)], ""))
+    for one in made:
+        parts += [_heading(_named(one)), *(Text(wording.printable(note)) for note in one.notes)] if one.notes else []
     decisions = [*proposal.decisions, *(f"{_named(one)}: {text}" for one in made for text in one.decisions)]
     decisions += dict.fromkeys(text for one in made for text in wording.unstated(one.policy))
     if decisions:

@@ -21,6 +21,7 @@ from tableveil.drafting import PolicyDraft
 from tableveil.errors import Fault, InvalidError
 from tableveil.pipelines.alternatives import Variant
 from tableveil.pipelines.propose import Wanted, proposal_work
+from tableveil.pipelines.propose_related import RelatedColumn, RelatedVariant, related_proposal_work
 from tableveil.policy import Policy, Role
 from tableveil.requests.proposal import (
     CorrectedColumn,
@@ -101,6 +102,8 @@ def _from_its_source(message: v1.ProposalRequest) -> policy_pb2.Policy:
     """The policy of a request, with the source of that."""
     policy = policy_pb2.Policy()
     policy.CopyFrom(message.policy)
+    if policy.HasField("tables"):
+        return policy
     policy.ClearField("source")
     policy.source_query = message.source_query
     if not message.source_query:
@@ -301,8 +304,38 @@ def _way(way: ForecastWay) -> v1.ForecastWay:
     return copied(way, v1.ForecastWay, policy=policy_from_json(way.policy) if way.policy else None)
 
 
+def _composed_related(base: policy_pb2.Policy, request: ProposalRequest, variant: RelatedVariant) -> tuple[Policy, str]:
+    """The policy of related tables, with k of the readers if that is above its own."""
+    message = policy_pb2.Policy()
+    message.CopyFrom(base)
+    for place in variant.hidden:
+        hidden = message.attributes[place]
+        hidden.CopyFrom(
+            policy_pb2.Attribute(table=hidden.table, column=hidden.column, role=policy_pb2.ROLE_IDENTIFYING)
+        )
+    for place in variant.without_orphans:
+        message.tables.events[place].orphans = policy_pb2.ORPHANS_DROP
+    asked = [model.known_facts for model in message.privacy_models if model.HasField("known_facts")]
+    for model in asked or [message.privacy_models.add().known_facts]:
+        model.m = variant.known_facts
+    if not request.assumed:
+        set_k(message, max(request.sizes[0], request.readers.sizes[0]))
+        document_readers(message.documentation, request.readers)
+    policy, faults = policy_from_proto(message)
+    if policy is None or faults:
+        raise InvalidError.about("PROPOSAL_INVALID", "no policy can be made as asked", faults)
+    return policy, canonical_json(message)
+
+
 def _read(request: v1.SubmitProposalRequest) -> Read:
     asked, document, faults = proposal_request_from_proto(request.proposal)
+    if asked is not None and asked.is_related:
+        columns = [
+            RelatedColumn(".".join(filter(None, (one.table, one.column))), ROLES.from_proto(one.role), bool(one.table))
+            for one in request.proposal.policy.attributes
+        ]
+        related = partial(_composed_related, request.proposal.policy, asked)
+        return Read(related_proposal_work(asked, document, related, columns), faults)
     base = _from_its_source(request.proposal) if request.proposal.HasField("policy") else None
     compose = partial(composed, base=base, corrections=request.proposal.correct)
     return Read(proposal_work(asked, document, compose) if asked else None, faults)

@@ -22,7 +22,7 @@ LOCAL, FULL_DOMAIN = "local recoding", "full domain"
 _SEARCHING = 0.6
 """The share of its time that a policy's search may take: the rest is for reading, writing and verifying."""
 
-_LATE = "The time limit was over before its release was whole: more --seconds give more."
+LATE = "The time limit was over before its release was whole: more --seconds give more."
 _ALONE = "Releases by local recoding cannot be judged together with the next one of the same people."
 
 
@@ -123,17 +123,17 @@ class _Trials:
                 yield self._one(draft, variant, left / (len(variants) - done))
             else:
                 _, document = self.compose(draft, variant)
-                yield TriedPolicy(document, variant.method, variant.k, failure=_LATE)
+                yield TriedPolicy(document, variant.method, variant.k, failure=LATE)
 
     def _one(self, draft: PolicyDraft, variant: Variant, share: float) -> TriedPolicy:
         job = self.job
         policy, document = self.compose(draft, variant)
         try:
             left = float(self.request.seconds) - job.report.elapsed()
-            release, refusals = _rehearsed(job, policy, document, share, left)
+            release, refusals = rehearsed_within(job, policy, document, share, left)
         except (Stopped, CancelledError):
             job.control.raise_if_cancelled()
-            return TriedPolicy(document, variant.method, variant.k, failure=_LATE)
+            return TriedPolicy(document, variant.method, variant.k, failure=LATE)
         except InfeasibleError as error:
             self.releases.update(error.releases)
             if variant.limits and any(attribute.maximum_level is not None for attribute in policy.attributes):
@@ -163,7 +163,7 @@ class _Trials:
         )
 
 
-def _rehearsed(
+def rehearsed_within(
     job: JobContext, policy: Policy, document: str, share: float, left: float
 ) -> tuple[Release, tuple[JointText, ...]]:
     """In a session of its own, which takes with it what the policy left there.

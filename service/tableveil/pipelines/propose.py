@@ -319,7 +319,7 @@ def _person(draft: PolicyDraft, request: ProposalRequest) -> _Person:
     return _Person(facts.name, draft.repeating, text, _WHO)
 
 
-_READERS = (
+READERS_UNSAID = (
     "Nobody has said who gets the release: each k is tried as for readers under contract, and no risk is stated as "
     "accepted. Name them as readers (--readers)."
 )
@@ -337,7 +337,7 @@ def _record_column(draft: PolicyDraft, person: str) -> str:
 
 def _decisions(draft: PolicyDraft, person: _Person, request: ProposalRequest, record: str) -> Iterator[str]:
     if request.assumed and not (request.policy is not None and request.policy.documentation.context):
-        yield _READERS
+        yield READERS_UNSAID
     if person.asked:
         yield person.asked
     if request.recurs and not person.column:

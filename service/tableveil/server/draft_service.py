@@ -1,17 +1,23 @@
 """Policy drafts over gRPC."""
 
+from collections.abc import Mapping, Sequence
+
 import grpc
 
+from tableveil.control import Control
 from tableveil.convert.drafts import declare, policy_draft_to_proto
 from tableveil.convert.privacies import table_privacy_to_proto
+from tableveil.convert.related_drafts import related_draft_to_proto
 from tableveil.convert.tables import table_from_proto
+from tableveil.errors import InvalidError
 from tableveil.policy import Role
+from tableveil.policy.methods.related_tables import MOST_EVENT_TABLES
 from tableveil.server.caller import control_of
 from tableveil.server.declared import completed
 from tableveil.server.servicer_parts import ServicerParts
 from tableveil.server.widened import widen
 from tableveil.v1 import draft_service_pb2 as v1
-from tableveil.v1 import draft_service_pb2_grpc
+from tableveil.v1 import draft_service_pb2_grpc, policy_pb2
 
 
 class DraftService(draft_service_pb2_grpc.DraftServiceServicer):
@@ -27,12 +33,20 @@ class DraftService(draft_service_pb2_grpc.DraftServiceServicer):
         self, request: v1.DraftPolicyRequest, context: grpc.ServicerContext
     ) -> v1.DraftPolicyResponse:
         """Reads the table or the query until it is done, or the client is gone."""
+        _check(request)
         control = control_of(context)
+        named = {Role.QUASI_IDENTIFIER: request.quasi_identifiers, Role.SENSITIVE: request.sensitive}
+        tables = [request.table, *request.events]
         with self._checks.taken():
-            table = table_from_proto(request.table)
-            named = {Role.QUASI_IDENTIFIER: request.quasi_identifiers, Role.SENSITIVE: request.sensitive}
-            draft = policy_draft_to_proto(self._drafts.draft(table, control, request.source_query, named))
-        privacy = self._privacies.find(table) if request.HasField("table") else None
+            drafts = [self._draft(table, request.source_query, named, control) for table in tables]
+            return related_draft_to_proto(tables, drafts, request.key) if request.events else drafts[0]
+
+    def _draft(
+        self, named_table: policy_pb2.TableReference, query: str, named: Mapping[Role, Sequence[str]], control: Control
+    ) -> v1.DraftPolicyResponse:
+        table = table_from_proto(named_table)
+        draft = policy_draft_to_proto(self._drafts.draft(table, control, query, named))
+        privacy = None if query else self._privacies.find(table)
         if privacy is not None:
             declare(draft, table_privacy_to_proto(table, privacy), named)
         return draft
@@ -46,3 +60,15 @@ class DraftService(draft_service_pb2_grpc.DraftServiceServicer):
             completed(request.policy, self._privacies)
             columns = widen(request.policy, self._widening, control)
         return v1.WidenPolicyResponse(policy=request.policy, columns=columns)
+
+
+def _check(request: v1.DraftPolicyRequest) -> None:
+    """Raises `InvalidError` for statements on one table beside event tables, or on these without any."""
+    if len(request.events) > MOST_EVENT_TABLES:
+        found = f"{len(request.events)} tables"
+        raise InvalidError.of("DRAFT_INVALID", "events", found, f"at most {MOST_EVENT_TABLES}")
+    alone = ("source_query", "quasi_identifiers", "sensitive") if request.events else ("key",)
+    for field in alone:
+        if getattr(request, field):
+            found = f"a statement {'beside' if request.events else 'without'} events"
+            raise InvalidError.of("DRAFT_INVALID", field, found, "one of them" if request.events else "events as well")

@@ -30,7 +30,8 @@ class ColumnLeft:
 class TriedPolicy:
     """A policy that was tried, as JSON; without a score it makes no release, and `failure` says why.
 
-    `decisions` are needed before it can be recommended; `highest_risk` is that of a row to be a given person's.
+    `decisions` are needed before it can be recommended; `highest_risk` is that of a row to be a given person's. Of
+    related tables the `notes` say what is left of events.
     """
 
     policy: str
@@ -43,6 +44,7 @@ class TriedPolicy:
     decisions: tuple[str, ...] = ()
     failure: str = ""
     recommended: bool = False
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

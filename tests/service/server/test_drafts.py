@@ -13,7 +13,8 @@ from tableveil.v1 import draft_service_pb2 as v1
 from tableveil.v1.draft_service_pb2_grpc import DraftServiceStub
 from tableveil.v1.policy_pb2 import TableReference as Table
 
-REQUEST = v1.DraftPolicyRequest(table=Table(table="people"))
+PEOPLE = Table(table="people")
+REQUEST = v1.DraftPolicyRequest(table=PEOPLE)
 
 
 def test_a_draft(channel: grpc.Channel, drafts: Mock) -> None:
@@ -44,3 +45,19 @@ def test_a_client_that_is_gone_ends_the_work(channel: grpc.Channel, drafts: Mock
     assert stopped.wait(10)
     with pytest.raises(grpc.FutureCancelledError):
         call.result()
+
+
+@pytest.mark.parametrize(
+    ("field", "request_"),
+    [
+        ("events", v1.DraftPolicyRequest(table=PEOPLE, events=[PEOPLE] * 4)),
+        ("source_query", v1.DraftPolicyRequest(source_query="SELECT 1", events=[PEOPLE])),
+        ("sensitive", v1.DraftPolicyRequest(table=PEOPLE, events=[PEOPLE], sensitive=["a"])),
+        ("key", v1.DraftPolicyRequest(table=PEOPLE, key="a")),
+    ],
+)
+def test_event_tables_go_with_people_alone(channel: grpc.Channel, field: str, request_: v1.DraftPolicyRequest) -> None:
+    with pytest.raises(grpc.RpcError) as refused:
+        DraftServiceStub(channel).DraftPolicy(request_)
+    assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+    assert field in str(refused.value.details())

@@ -40,14 +40,20 @@ class AnalysisVerbs(HierarchyVerbs):
         source: policy_pb2.TableReference | str,
         quasi_identifiers: Iterable[str] = (),
         sensitive: Iterable[str] = (),
+        events: Iterable[policy_pb2.TableReference | str] = (),
+        key: str = "",
     ) -> draft_service_pb2.DraftPolicyResponse:
         """A guessed policy for a table, or for the rows of a SELECT, with a remark on each guess.
 
         Nothing is stored. A text with a blank or parenthesis is a SELECT, any other the name of a table. The columns
         `quasi_identifiers` get that role and a hierarchy, whatever is guessed of them, and those of `sensitive` that
         role, with elements where cells seem to be lists.
+
+        With tables of `events` of the people in the source, the policy is for all of them, joined by the `key`.
         """
-        request = draft_service_pb2.DraftPolicyRequest(quasi_identifiers=quasi_identifiers, sensitive=sensitive)
+        request = draft_service_pb2.DraftPolicyRequest(
+            quasi_identifiers=quasi_identifiers, sensitive=sensitive, events=map(source_reference, events), key=key
+        )
         if isinstance(source, str) and re.search(r"[\s(]", source):
             request.source_query = source
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from starlette.responses import HTMLResponse, Response
 
@@ -11,6 +12,7 @@ from tableveil.console.visit import Visit
 from tableveil.v1 import draft_service_pb2, policy_pb2
 
 _VALUES = 5
+_MOST_OTHERS = 100
 _OF_COLUMN = re.compile(r"attributes\[(\d+)\]")
 _KINDS = {
     draft_service_pb2.DRAFT_REMARK_KIND_GUESS: "guessed: ",
@@ -25,8 +27,11 @@ def listed(visit: Visit) -> Response:
 
 
 def one(visit: Visit) -> Response:
-    """The columns of a table with their commonest values."""
-    return visit.page("table.html", table=visit.client.describe_table(_asked(visit), _VALUES))
+    """The columns of a table with their commonest values, and the tables that may have events of its people."""
+    asked = _asked(visit)
+    listed_tables = islice(visit.client.list_tables(asked.schema), _MOST_OTHERS)
+    others = [one.table.table for one in listed_tables if one.table.table != asked.table]
+    return visit.page("table.html", table=visit.client.describe_table(asked, _VALUES), others=others)
 
 
 def remarks(visit: Visit) -> Response:

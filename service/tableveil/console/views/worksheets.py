@@ -47,9 +47,10 @@ def listed(visit: Visit) -> Response:
 
 
 def begin(visit: Visit) -> Response:
-    """Keeps a new worksheet of a table, with what a draft says of its columns."""
+    """Keeps a new worksheet of a table, or of people and their events, with what a draft says of its columns."""
     table = policy_pb2.TableReference(schema=visit.text("schema"), table=visit.text("table"))
-    draft = visit.client.draft_policy(table)
+    events = [policy_pb2.TableReference(schema=table.schema, table=name) for name in visit.texts("events")]
+    draft = visit.client.draft_policy(table, events=events, key=visit.text("key"))
     policy = draft.proposal
     # A declared statement on people is an answer, a drafted one is a guess.
     policy.ClearField("person")
@@ -94,13 +95,14 @@ def repair(visit: Visit) -> Response:
 
 
 def _propose(visit: Visit, kept: Worksheet) -> Response:
-    request = proposal_service_pb2.ProposalRequest()
-    request.CopyFrom(kept.request)
-    if not request.source_query:
-        request.table.CopyFrom(kept.table)
-    # The policy says it.
-    for field in ("leave_out", "person_column", "rows_are_people", "record_column"):
-        request.ClearField(field)
+    request = proposal_service_pb2.ProposalRequest(readers=kept.request.readers)
+    if not kept.policy.HasField("tables"):
+        request.CopyFrom(kept.request)
+        if not request.source_query:
+            request.table.CopyFrom(kept.table)
+        # The policy says it.
+        for field in ("leave_out", "person_column", "rows_are_people", "record_column"):
+            request.ClearField(field)
     request.policy.CopyFrom(kept.policy)
     try:
         _require(_is_answered(kept))
