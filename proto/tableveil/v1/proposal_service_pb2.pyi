@@ -581,7 +581,7 @@ class TriedPolicy(_message.Message):
 
     @_builtins.property
     def notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Of people and their events: sentences on the rows that are left, and on questions that source and release answer."""
+        """Sentences on the rows of events that are left, and on questions that source and release answer."""
 
     def __init__(
         self,

@@ -131,7 +131,7 @@ class _Trials:
         return tries
 
     def _mended(self, variant: RelatedVariant) -> tuple[RelatedVariant, TriedPolicy]:
-        """The policy as it makes a release, without what is refused; or as far as that goes."""
+        """The policy without what is refused of it, until it makes a release or nothing is left to leave out."""
         for _ in range(_MENDS):
             policy, document = self.compose(variant)
             one = TriedPolicy(document, f"full domain, {_FACTS[variant.known_facts - 1]}", policy.k or 0)

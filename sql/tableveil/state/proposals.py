@@ -30,8 +30,8 @@ class ColumnLeft:
 class TriedPolicy:
     """A policy that was tried, as JSON; without a score it makes no release, and `failure` says why.
 
-    `decisions` are needed before it can be recommended; `highest_risk` is that of a row to be a given person's. Of
-    related tables the `notes` say what is left of events.
+    `decisions` are needed before it can be recommended; `highest_risk` is that of a row to be a given person's. The
+    `notes` say what is left of events.
     """
 
     policy: str

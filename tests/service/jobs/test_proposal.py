@@ -149,13 +149,13 @@ def test_a_warning_that_must_be_decided_is_open_in_the_proposal_too(
     propose: Propose, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As in the account and the report of the release that it proposes."""
-    rehearsed = alternatives._rehearsed
+    rehearsed = alternatives.rehearsed_within
 
     def warned(*given: Any) -> Any:
         release, refusals = rehearsed(*given)
         return replace(release, warnings=(must_decide("Somebody is found."), note("A look is enough."))), refusals
 
-    monkeypatch.setattr(alternatives, "_rehearsed", warned)
+    monkeypatch.setattr(alternatives, "rehearsed_within", warned)
     found = propose(leave_out=FEW)
     released = [one for one in found.alternatives if one.score is not None]
     assert released
