@@ -1,7 +1,5 @@
 """A table or release goes away between two statements of a call: it sees one state, and no error is internal."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
