@@ -38,7 +38,7 @@ CHANGES = {
     "Add a method": Change(4, 3, r"(?i)differential_?privacy", own=r"/differential_privacy|/drawing/"),
     "Add a kind of job": Change(10, 9, r"(?i)payout_?sweep"),
     "Add a figure": Change(4, 4, r"\bdistinct_before\b"),
-    "Add a service": Change(6, 4, r"(?i)audit_?(service|verbs)"),
+    "Add a service": Change(5, 4, r"(?i)audit_?(service|verbs)"),
     "Add a remote procedure call": Change(6, 6, r"(?i)list_?targets|\"targets\": "),
     "Add a search strategy": Change(4, 4, r"ANYTIME\b|\bdef anytime\b"),
 }

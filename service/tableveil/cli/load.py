@@ -24,7 +24,7 @@ from tableveil.cli.source_query import SCHEMA
 from tableveil.cli.table_names import named_table
 from tableveil.cli.tables import facts, listing
 from tableveil.cli.verb import DATABASE, DATABASE_OR_NEW, LIMIT, CommandSession, verb
-from tableveil.client.verbs.tables import FileFormat, is_parquet, is_postgresql
+from tableveil.client.formats import FileFormat, is_parquet, is_postgresql
 from tableveil.errors import InvalidError
 from tableveil.v1 import table_service_pb2
 from tableveil.v1.table_service_pb2 import CsvFormat

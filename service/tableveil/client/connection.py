@@ -65,7 +65,7 @@ Page = TypeVar("Page", bound=_Page)
 
 
 class Connection:
-    """A connection to a server, whose verbs the classes in `verbs` add; use it as a context manager, or close it."""
+    """A connection to a server, to which a client adds verbs; use it as a context manager, or close it."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class Connection:
         self._open_stubs()
 
     def _open_stubs(self) -> None:
-        """Makes the stubs that the verbs of a class call."""
+        """Makes the stubs that the verbs call."""
 
     def __enter__(self) -> Self:
         return self

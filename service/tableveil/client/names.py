@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from google.api import resource_pb2
+from google.protobuf.message import Message
+
 from tableveil.errors import InvalidError, shortened
 from tableveil.v1 import policy_pb2
 
@@ -53,6 +56,12 @@ def resource_name(collection: str, name: Name, field: str = "name") -> str:
     hint = "The `result` of a job that has succeeded names what it made." if of_job else ""
     expected = f"`{collection}/` and a number, or the number alone"
     raise InvalidError.of("NAME_INVALID", field, shortened(text), expected, hint)
+
+
+def collection_of(kind: type[Message]) -> str:
+    """The collection of a resource, as its proto declares it: `frontiers` for a `Frontier`."""
+    pattern: str = kind.DESCRIPTOR.GetOptions().Extensions[resource_pb2.resource].pattern[0]
+    return pattern.partition("/")[0]
 
 
 def full_name(collection: str, text: str) -> str:

@@ -9,7 +9,7 @@ from google.protobuf.message import Message
 
 from tableveil.cli.commands import SHOWN
 from tableveil.cli.results import KINDS as LISTED
-from tableveil.client.verbs.analyses import collection_of
+from tableveil.client.names import collection_of
 from tableveil.errors import ConflictError, InvalidError
 from tableveil.policy import TableReference
 from tableveil.runtime.model import Job
