@@ -41,6 +41,8 @@ OLDEST_ALONE = Decimal(90)
 _AGE_WIDTHS = ("5", "10", "20", "40")
 _TIMES = TimesOfDay(tuple(map(TimeLevel, ("15 minutes", "1 hour", "6 hours"))))
 _LENGTH_OF_DAY = 10
+_LENGTH_OF_MONTH = 4
+"""The characters of the name of a month, as in Mar-2014, and of the mark behind it."""
 
 _LONG_AGO = 30
 """Years that a range of dates must span for decades to be useful."""
@@ -214,6 +216,11 @@ def _of_dates_as_text(facts: ColumnFacts) -> HierarchyProposal:
     if facts.date_format in _YEAR_AT_END and facts.shortest == facts.longest == _LENGTH_OF_DAY:
         by = _of_partial_dates(_LENGTH_OF_DAY, backwards=facts.date_format.endswith("%Y"))
         return replace(by, reason=f"{made} As it is, by month and year.")
+    if facts.date_format.startswith("%b") and facts.shortest == facts.longest:
+        # Nov-2015 becomes ****2015, as in partial dates.
+        rule = Redaction(facts.longest or 0, 2, padding="-", masked=(_LENGTH_OF_MONTH,), mask_from=MaskFrom.LEFT)
+        digits = "" if facts.date_format.endswith("Y") else ", if the two digits are one"
+        return HierarchyProposal(rule, f"Text that looks like months: as it is, or by year{digits}.")
     return _stopgap(made)
 
 

@@ -44,8 +44,15 @@ _DATE_FORMATS = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y
 _MOST_DATES = 100_000
 """The days of 270 years: a column of more different values has no dates."""
 
-# From 1.2.2024 to 01.02.2024; the database would take 1.2.24 for the year 24.
-_SHORTEST_DATE, _LONGEST_DATE = 7, 30
+_MONTHS = {
+    f"%b{between}%{year}": f"[A-Za-z]{{3}}{between}[0-9]{{{digits}}}"
+    for between in "- "
+    for year, digits in (("y", 2), ("Y", 4))
+}
+"""Formats of months by their names, with the patterns that these have: a year of two digits is one of four as well."""
+
+# From Mar-24 to 01.02.2024; the database would take 1.2.24 for the year 24.
+_SHORTEST_DATE, _LONGEST_DATE = 6, 30
 _UNKNOWN = "00|99|UN|NK|XX|xx|[?][?]|--|__"
 _MONTH, _DAY = rf"(0[1-9]|1[0-2]|{_UNKNOWN})", rf"(0[1-9]|[12][0-9]|3[01]|{_UNKNOWN})"
 _TIME = "[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?Z?"
@@ -67,6 +74,11 @@ _FORMATS = {
         for kind, (pattern, longer) in _PARTIAL_DATES.items()
     },
     **{written: f"count(try_strptime(value, '{written}')) = count(*)" for written in _DATE_FORMATS},
+    **{
+        written: f"count_if(regexp_full_match(value, '{pattern}')) = count(try_strptime(value, '{written}')) "
+        f"AND count(try_strptime(value, '{written}')) = count(*)"
+        for written, pattern in _MONTHS.items()
+    },
 }
 _CASES = " ".join(f"WHEN {fits} THEN '{written}'" for written, fits in _FORMATS.items())
 
@@ -184,7 +196,7 @@ def _with_ranges(
         if may_be_code(facts):
             asked["digits"] = "bool_and(NOT regexp_matches($value::VARCHAR, '[^0-9]'))"
         if _may_be_dates(facts):
-            asked["years"] = "bool_and(regexp_matches($value::VARCHAR, '[0-9]{4}'))"
+            asked["years"] = "bool_and(regexp_matches($value::VARCHAR, '[0-9]{4}|^[A-Za-z]{3}[- ][0-9]{2}$'))"
         if facts.kind is ValueKind.TEXT and 3 <= (facts.longest or 0) <= _LONGEST_MEDICAL:
             asked |= _MEDICAL
         wanted |= {f"{name}{position}": expression(one, value=column(facts.name)) for name, one in asked.items()}

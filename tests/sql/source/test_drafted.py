@@ -89,6 +89,12 @@ def test_wide_tables_are_estimated(
         (["2014-03-12", "2014-13"], ""),
         (["2014-03-12", "2014-03-13"], "%Y-%m-%d"),
         (["2014", "2015"], ""),
+        (["Mar-2014", "DEC-2015", None], "%b-%Y"),
+        (["Mar-14", "Dec-15"], "%b-%y"),
+        (["Mar 2014", "Dec 2015"], "%b %Y"),
+        (["Mar-14", "Dec-2015"], ""),
+        (["Mar-14", "Dex-15"], ""),
+        (["SNP-14", "SNP-15"], ""),
     ],
 )
 def test_text_that_is_dates(session: Session, values: list[str | None], found: str) -> None:
