@@ -1,6 +1,4 @@
-"""Counts the rows that one quasi-identifier's values leave of a class, by coded rows, and looks for copies of it."""
-
-from __future__ import annotations
+"""Columns that one quasi-identifier's values give, the rows that they leave of a class, and copies of it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,10 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.risk.unchanged import EVIDENCE, SHARED, TELLING
-from tableveil.verification.coded import Codes, Hashed, HeldRows, Records, spans, tally
+from tableveil.risk.unchanged import EVIDENCE, MOST_CELLS, SHARED, TELLING
+from tableveil.verification.coded import Codes, HeldRows, Records, looked_up, spans, tally, totals
 
 Flags = NDArray[np.bool_]
+
+AT_ONCE = 2_000_000
+"""So many own values times rows of their class are compared: an even part of the own values, if there are more.
+
+Beyond `MOST_CELLS` nothing is: the release itself looked at a part.
+"""
 
 SURELY, FEWER, MORE, TINY = 0.95, 0.9 * TELLING, 5.0, 1e-9
 """The least share of right records, the largest of others, and how much more evidence there has to be."""
@@ -20,7 +24,7 @@ SURELY, FEWER, MORE, TINY = 0.95, 0.9 * TELLING, 5.0, 1e-9
 
 @dataclass(frozen=True, eq=False)
 class ClassPeople:
-    """Per class of the rows its `size`, its `people`, and the `most` rows of one; None if nobody has several."""
+    """Per class of the rows its `size`, its `people`, and the `most` rows of one."""
 
     size: Codes
     people: Codes
@@ -35,157 +39,53 @@ class ClassPeople:
         return np.where(most > 1, np.maximum(self.people[classes] - lost, -(-rows // most)), rows)
 
 
-@dataclass(frozen=True, slots=True)
-class LeftLimits:
-    """The least number of rows, or people, that has to be left by the first columns; the amount of comparisons for it.
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """The values of column `i` that fit own values of quasi-identifier `j`: if it is `given`, those of its `pairs`.
 
-    If more than `most` own values times rows of their class were to be compared, nothing is. Beyond `at_once` of them,
-    an even part of the own values is looked at.
+    There are so many `values`.
     """
 
-    k: int
-    columns: int
-    most: int
-    at_once: int
+    j: int
+    i: int
+    given: Flags
+    pairs: Codes
+    values: int
+
+    def fit(self, own: Codes, value: Codes) -> Flags:
+        """Whether each value fits the own value beside it."""
+        known = looked_up(self.pairs, np.ones(len(self.pairs), np.int64), own * self.values + value) > 0
+        return known | ~self.given[own]
 
 
-def least_of_one(
-    records: Records,
-    held: HeldRows,
-    j: int,
-    limits: LeftLimits,
-    owned: ClassPeople | None,
-    held_by: Callable[[Codes], tuple[HeldRows, Codes]],
-) -> int | None:
-    """The least number of rows, or people, that a quasi-identifier's values leave, if it is below k; None if not.
-
-    None as well if that takes too many comparisons. `held_by` gives the rows of some classes with their people.
-    """
-    columns = [column for i in range(limits.columns) if (column := _Column(records, j, i)).telling()]
-    compared, k = _compared(records, held, j, limits) if columns else None, limits.k
-    if compared is None:
-        return None
-    classes, owns = compared
-    # A row may be outside by several columns: at least the others are left.
-    rows = np.bincount(held.classes, weights=held.rows, minlength=len(held.numbers)).astype(np.int64)[classes]
-    for column in columns:
-        rows = rows - _outside(held, column, classes, owns)
-    few = np.flatnonzero((rows if owned is None else owned.least(classes, rows)) < k)
-    if not len(few):
-        return None
-    classes, owns = classes[few], owns[few]
-    at, pair = _fitting(held, columns, classes, owns)
-    rows = np.bincount(pair, weights=held.rows[at], minlength=len(classes)).astype(np.int64)
-    least = int(rows.min())
-    if owned is not None:
-        few = np.flatnonzero((owned.most[classes] > 1) & (owned.least(classes, rows) < k))
-        if len(few):
-            least = min(least, _people(held_by, columns, held.numbers[classes[few]], owns[few], k))
-    return least if least < k else None
-
-
-def follows(records: Records, j: int, i: int) -> bool:
-    """Whether values of a column follow from a quasi-identifier, beyond doubt."""
-    return _Column(records, j, i).telling()
-
-
-def share_among_few(records: Records, held: HeldRows, j: int, i: int, limits: LeftLimits) -> float:
-    """The share of the people of whose class a quasi-identifier's values leave fewer than k rows by a column alone."""
-    column = _Column(records, j, i)
-    compared = _compared(records, held, j, limits) if column.telling() else None
-    if compared is None:
-        return 0.0
-    classes, owns = compared
-    rows = np.bincount(held.classes, weights=held.rows, minlength=len(held.numbers)).astype(np.int64)[classes]
-    few = rows - _outside(held, column, classes, owns) < limits.k
-    own, here = records.own[j], records.classes >= 0
-    at = here & np.isin(records.classes * own.number + own.code, (classes * own.number + owns)[few])
-    if records.people is not None:
-        return len(np.unique(records.people[at])) / max(len(np.unique(records.people[here])), 1)
-    return float(records.times[at].sum()) / max(float(records.times[here].sum()), 1.0)
-
-
-def _compared(records: Records, held: HeldRows, j: int, limits: LeftLimits) -> tuple[Codes, Codes] | None:
-    """The classes and own values that are compared with each other's rows, where a class has several own values."""
-    own, here, number = records.own[j], records.classes >= 0, len(held.numbers)
-    of_class, times = records.classes[here], records.times[here]
-    keys, _ = tally(of_class * own.number + own.code[here], times, number * own.number)
-    classes, owns = keys // own.number, keys % own.number
-    different = np.bincount(classes, minlength=number)
-    sizes = np.bincount(of_class, weights=times, minlength=number)
-    compared = int((sizes * different)[different > 1].sum())
-    if not 0 < compared <= limits.most:
-        return None
-    chosen = (different[classes] > 1) & (own.hashes[owns] % np.uint64(1 + compared // limits.at_once) == 0)
-    return (classes[chosen], owns[chosen]) if chosen.any() else None
-
-
-def _people(
-    held_by: Callable[[Codes], tuple[HeldRows, Codes]],
-    columns: Sequence[_Column],
-    numbers: Codes,
-    owns: Codes,
-    ceiling: int,
-) -> int:
-    """The least number of people whose rows of a class fit the own value beside it, up to the ceiling.
-
-    Classes that nobody has rows of, by the source's labels, are judged elsewhere.
-    """
-    held, people = held_by(np.unique(numbers))
-    there = np.isin(numbers, held.numbers)
-    if not there.any():
-        return ceiling
-    classes = np.searchsorted(held.numbers, numbers[there])
-    at, pair = _fitting(held, columns, classes, owns[there])
-    persons = int(people.max(initial=0)) + 1
-    different = np.bincount(np.unique(pair * persons + people[at]) // persons, minlength=len(classes))
-    return min(ceiling, int(different.min()))
-
-
-class _Column:
-    """Which values of a column fit the own values of a quasi-identifier: all, or those that others have with it.
+def rule_of(records: Records, j: int, i: int) -> Rule | None:
+    """The rule by which own values give a column, if they do beyond doubt.
 
     Own values of about as many people are judged together: nearly everybody has a value that somebody else with the own
     value has, and clearly less than half of the others under the label have one of these.
     """
-
-    def __init__(self, records: Records, j: int, i: int) -> None:
-        own, value, labels = records.own[j], records.values[i], records.labels[j]
-        self.i, self.values = i, value.number + 1
-        keys = own.code * self.values + value.code
-        pairs, people = records.people_of(keys, own.number * self.values)
-        self.pairs = pairs
-        alone = np.bincount(pairs // self.values, weights=people, minlength=own.number) == 1
-        # A person alone with an own value shows nothing: the release judges them all as one own value of each label.
-        under_label = np.arange(int(labels.max(initial=0)) + 1)
-        judged_as = np.where(alone, own.number + labels, np.arange(own.number))
-        labels, number = np.concatenate([labels, under_label]), own.number + len(under_label)
-        pairs, people = tally(
-            judged_as[pairs // self.values] * self.values + pairs % self.values, people, number * self.values
-        )
-        mine = pairs // self.values
-        of_own = np.bincount(mine, weights=people, minlength=number)
-        right = np.bincount(mine, weights=np.where(people > 1, people, 0), minlength=number)
-        of_label = np.bincount(labels, weights=of_own)
-        under, numbers = tally(labels[mine] * self.values + pairs % self.values, people, len(of_label) * self.values)
-        others = _looked_up(under, numbers, labels[mine] * self.values + pairs % self.values) - people
-        rest = of_label[labels] - of_own
-        fitting = np.bincount(mine, weights=others, minlength=number) / np.maximum(rest, 1)
-        tried = np.where((of_own > 1) & (rest > 0), of_own, 0)
-        order = np.frexp(np.maximum(of_own, 1))[1]
-        together = np.bincount(order, weights=tried)
-        shares = (right / np.maximum(of_own, 1), fitting)
-        right, others = (np.bincount(order, weights=tried * each) / np.maximum(together, 1) for each in shares)
-        self.given: Flags = (sure(right, others, together)[order] & (tried > 0))[: own.number]
-
-    def telling(self) -> bool:
-        """Whether a value may not fit an own value."""
-        return bool(self.given.any())
-
-    def fit(self, own: Codes, value: Codes) -> Flags:
-        """Whether each value fits the own value beside it."""
-        there = _looked_up(self.pairs, np.ones(len(self.pairs), np.int64), own * self.values + value) > 0
-        return there | ~self.given[own]
+    own, values = records.own[j], records.values[i].number
+    keys = own.code * values + records.values[i].code
+    pairs, people = records.people_of(keys, own.number * values)
+    alone = totals(pairs // values, people, own.number) == 1
+    # A person alone with an own value shows nothing: the release judges them all as one own value of each label.
+    under_label = np.arange(int(own.label.max(initial=0)) + 1)
+    judged_as = np.where(alone, own.number + own.label, np.arange(own.number))
+    labels, number = np.concatenate([own.label, under_label]), own.number + len(under_label)
+    judged, people = tally(judged_as[pairs // values] * values + pairs % values, people, number * values)
+    mine, of_label = judged // values, labels[judged // values] * values + judged % values
+    of_own = totals(mine, people, number)
+    right = totals(mine, np.where(people > 1, people, 0), number)
+    rest = totals(labels, of_own, len(under_label))[labels] - of_own
+    others = looked_up(*tally(of_label, people, len(under_label) * values), of_label) - people
+    fitting = totals(mine, others, number) / np.maximum(rest, 1)
+    tried = np.where((of_own > 1) & (rest > 0), of_own, 0)
+    order = np.frexp(np.maximum(of_own, 1))[1]
+    together = np.bincount(order, weights=tried)
+    shares = (right / np.maximum(of_own, 1), fitting)
+    means = [np.bincount(order, weights=tried * each) / np.maximum(together, 1) for each in shares]
+    given = (sure(means[0], means[1], together)[order] & (tried > 0))[: own.number]
+    return Rule(j, i, given, pairs, values) if given.any() else None
 
 
 def sure(right: NDArray[np.float64], others: NDArray[np.float64], number: NDArray[Any]) -> Flags:
@@ -195,27 +95,77 @@ def sure(right: NDArray[np.float64], others: NDArray[np.float64], number: NDArra
     return flags
 
 
-def _looked_up(keys: Codes, numbers: Codes, wanted: Codes) -> Codes:
-    """The numbers of wanted keys, 0 where there are none."""
-    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[place] == wanted, numbers[place], 0)
+def least_of_one(
+    records: Records,
+    held: HeldRows,
+    rules: Sequence[Rule],
+    k: int,
+    owned: ClassPeople | None,
+    held_by: Callable[[Codes], tuple[HeldRows, Codes]],
+) -> int:
+    """The least number of rows, or people, that the rules of a quasi-identifier leave, up to k.
+
+    `held_by` gives the rows of some classes with their people.
+    """
+    classes, owns = _compared(records, held, rules[0].j)
+    # A row may be outside by several columns: at least the others are left.
+    rows = held.sizes[classes] - sum(_outside(held, rule, classes, owns) for rule in rules)
+    few = np.flatnonzero((rows if owned is None else owned.least(classes, rows)) < k)
+    classes, owns = classes[few], owns[few]
+    at, pair = _fitting(held, rules, classes, owns)
+    rows = totals(pair, held.rows[at], len(classes))
+    least = int(rows.min(initial=k))
+    few = np.flatnonzero((owned.most[classes] > 1) & (owned.least(classes, rows) < k)) if owned is not None else few[:0]
+    if not len(few):
+        return least
+    # Classes that nobody has rows of, by the source's labels, are judged elsewhere.
+    numbers = held.numbers[classes[few]]
+    theirs, people = held_by(np.unique(numbers))
+    there = np.isin(numbers, theirs.numbers)
+    at, pair = _fitting(theirs, rules, np.searchsorted(theirs.numbers, numbers[there]), owns[few][there])
+    persons = int(people.max(initial=0)) + 1
+    different = np.bincount(np.unique(pair * persons + people[at]) // persons, minlength=int(there.sum()))
+    return min(least, int(different.min(initial=k)))
 
 
-def _outside(held: HeldRows, column: _Column, classes: Codes, owns: Codes) -> Codes:
+def share_among_few(records: Records, held: HeldRows, rule: Rule, k: int) -> float:
+    """The share of the people of whose class a rule leaves fewer than k rows."""
+    classes, owns = _compared(records, held, rule.j)
+    few = held.sizes[classes] - _outside(held, rule, classes, owns) < k
+    own, here = records.own[rule.j], records.classes >= 0
+    at = here & np.isin(records.classes * own.number + own.code, (classes * own.number + owns)[few])
+    if records.people is not None:
+        return len(np.unique(records.people[at])) / max(len(np.unique(records.people[here])), 1)
+    times = np.ones(len(at)) if records.times is None else records.times
+    return float(times[at].sum() / max(times[here].sum(), 1))
+
+
+def _compared(records: Records, held: HeldRows, j: int) -> tuple[Codes, Codes]:
+    """The classes and own values that are compared with each other's rows, where a class has several own values."""
+    own, here, number = records.own[j], records.classes >= 0, len(held.numbers)
+    times = None if records.times is None else records.times[here]
+    of_class = records.classes[here]
+    keys, _ = tally(of_class * own.number + own.code[here], times, number * own.number)
+    classes, owns = keys // own.number, keys % own.number
+    shared = np.bincount(classes, minlength=number)[classes] > 1
+    compared = int(totals(of_class, times, number)[classes[shared]].sum())
+    chosen = shared & (owns % (1 + compared // AT_ONCE) == 0) & (compared <= MOST_CELLS)
+    return classes[chosen], owns[chosen]
+
+
+def _outside(held: HeldRows, rule: Rule, classes: Codes, owns: Codes) -> Codes:
     """How many rows of each class do not fit the own value beside it."""
-    of_class, value, rows = held.of(column.i)
-    first = np.searchsorted(of_class, classes)
-    at, pair = spans(first, np.searchsorted(of_class, classes, side="right") - first)
-    outside = ~column.fit(owns[pair], value[at])
-    return np.bincount(pair[outside], weights=rows[at[outside]], minlength=len(classes)).astype(np.int64)
+    of_class, value, rows = held.by_value(rule.i)
+    at, pair = spans(of_class, classes)
+    outside = ~rule.fit(owns[pair], value[at])
+    return totals(pair[outside], rows[at[outside]], len(classes))
 
 
-def _fitting(held: HeldRows, columns: Sequence[_Column], classes: Codes, owns: Codes) -> tuple[Codes, Codes]:
-    """The rows of each class that fit the own value beside it in every column, and the place of both."""
-    first = np.searchsorted(held.classes, classes)
-    at, pair = spans(first, np.searchsorted(held.classes, classes, side="right") - first)
-    for column in columns:
-        fit = column.fit(owns[pair], held.values[column.i][at])
+def _fitting(held: HeldRows, rules: Sequence[Rule], classes: Codes, owns: Codes) -> tuple[Codes, Codes]:
+    """The rows of each class that fit the own value beside it by every rule, and the place of both."""
+    at, pair = spans(held.classes, classes)
+    for rule in rules:
+        fit = rule.fit(owns[pair], held.values[rule.i][at])
         at, pair = at[fit], pair[fit]
     return at, pair
 
@@ -223,26 +173,25 @@ def _fitting(held: HeldRows, columns: Sequence[_Column], classes: Codes, owns: C
 def determines(records: Records, j: int, i: int) -> bool:
     """Whether people with one value of a column agree in what a label hides of a quasi-identifier, beyond doubt."""
     own, value = records.own[j], records.values[i]
-    group = Hashed(records.finer[j][own.code], np.unique(records.finer[j]))
-    label = np.zeros(group.number, np.int64)
-    label[records.finer[j]] = records.labels[j]
+    number = int(own.finer.max(initial=0)) + 1
+    label = np.zeros(number, np.int64)
+    label[own.finer] = own.label
     if records.people is None:
         # No more can agree than the largest group has.
-        most = np.bincount(group.code, weights=records.times).max(initial=1)
-        sizes = np.bincount(value.code, weights=records.times)
+        most = totals(own.finer, records.counts[0][j], number).max(initial=1)
+        sizes = records.counts[1][i]
         sizes = sizes[sizes > 1]
         if (sizes * np.minimum((most - 1) / (sizes - 1), 1)).sum() < (SURELY - TINY) * sizes.sum():
             return False
-    keys, people = records.people_of(value.code * group.number + group.code, value.number * group.number)
-    of_value = np.bincount(keys // group.number, weights=people)
-    shared = of_value[keys // group.number] > 1
-    tried, others = people[shared], of_value[keys[shared] // group.number] - 1
+    keys, people = records.people_of(value.code * number + own.finer[own.code], value.number * number)
+    of_value = totals(keys // number, people, value.number)[keys // number]
+    tried, others = people[of_value > 1], of_value[of_value > 1] - 1
     if tried.sum() < 2 * SHARED * people.sum():
         return False
     right = (tried * (tried - 1) / others).sum() / tried.sum()
-    of_group = np.bincount(keys % group.number, weights=people, minlength=group.number)
-    of_label = np.bincount(label, weights=of_group)[label]
+    of_group = totals(keys % number, people, number)
+    of_label = totals(label, of_group, number)[label]
     agreeing = np.where(of_label > 1, of_group * (of_group - 1) / np.maximum(of_label - 1, 1), 0).sum()
     chance = agreeing / max(of_group[of_label > 1].sum(), 1)
-    number = tried.sum() - len(np.unique(keys[shared] // group.number))
-    return bool(sure(np.array([right]), np.array([chance]), np.array([number]))[0])
+    different = tried.sum() - len(np.unique(keys[of_value > 1] // number))
+    return bool(sure(np.array([right]), np.array([chance]), np.array([different]))[0])

@@ -14,9 +14,9 @@ from tableveil.privacy.exposure.cells import Codes, counted
 from tableveil.privacy.exposure.judged import OwnValues, Readings, Unchanged, judge
 from tableveil.privacy.exposure.rows import ClassRows, HeldValues
 from tableveil.verification import unchanged
-from tableveil.verification.coded import Hashed, Records, tally
+from tableveil.verification.coded import OwnCodes, Records, ValueCodes, tally
 from tableveil.verification.judged import Judged
-from tableveil.verification.left import follows
+from tableveil.verification.left import rule_of
 from tableveil.verification.owners import count_owners
 from tests.sql.verification.cases import Case, drop, written_case
 
@@ -77,7 +77,8 @@ def test_a_part_of_the_classes_is_looked_at_where_there_are_many_records(
 
 def test_rows_find_their_classes_by_hashes(cases: Iterator[tuple[Session, Case]]) -> None:
     for session, case in cases:
-        ((_, plan),) = session.rows(f"EXPLAIN {unchanged._held(session, ['s'], case.plan.marker, case.written)}")
+        whole = Judged(session, asked(case), ["a", "b"], case.plan.marker, case.plan.records, case.written)
+        ((_, plan),) = session.rows(f"EXPLAIN {unchanged._held(whole, ['s'], 1)}")
         assert "Hash Join" in plan
         assert "Nested Loop" not in plan
         assert "Blockwise" not in plan
@@ -114,17 +115,16 @@ def test_it_fails_only_what_the_release_finds_as_well_in_small_tables(people: bo
         label = random.integers(0, int(random.integers(1, 4)), int(own.max()) + 1)
         label = np.unique(label, return_inverse=True)[1].astype(np.int64)
         whose = random.integers(0, rows, rows) if people else None
-        verified = follows(_records(own, value, label, whose), 0, 0)
+        verified = rule_of(_records(own, value, label, whose), 0, 0) is not None
         assert not verified or _told(own, value, label, whose), seed
         found += verified
     assert found > 20
 
 
 def _records(own: Codes, value: Codes, label: Codes, whose: Codes | None) -> Records:
-    rows = np.arange(len(own))
-    ones, hashed = np.ones(len(own), np.int64), [Hashed(of, np.unique(of).astype(np.uint64)) for of in (own, value)]
-    finer = np.arange(len(label))
-    return Records(0 * rows, ones, (hashed[0],), (label,), (finer,), (hashed[1],), whose, {}, rows.astype(np.uint64))
+    rows, hashes = np.arange(len(own)), np.unique(value).astype(np.uint64)
+    identifier = OwnCodes(own, label, np.arange(len(label)), np.full(len(label), np.nan))
+    return Records(0 * rows, None, [identifier], [ValueCodes(value, hashes)], whose, rows.astype(np.uint64))
 
 
 def _told(own: Codes, value: Codes, label: Codes, whose: Codes | None) -> bool:
