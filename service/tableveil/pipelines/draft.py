@@ -52,17 +52,18 @@ class Drafts:
         control: Control,
         query: str = "",
         named: Mapping[Role, Sequence[str]] = MappingProxyType({}),
+        field: str = "table",
     ) -> PolicyDraft:
         """A draft for a table, or for the rows of a query if there is one; it is read in one transaction.
 
-        Columns that are `named` with a role have it, whatever is guessed of them.
+        Columns that are `named` with a role have it, whatever is guessed of them. The `field` names the table in faults.
 
         Raises:
             InvalidError: the query cannot be a source, or has no such columns.
             NotFoundError: there is no such table.
             CancelledError: `control` says so.
         """
-        return self._read(table, control, query, lambda session, source: draft_of(session, source, query, named))
+        return self._read(table, control, query, lambda session, source: draft_of(session, source, query, named), field)
 
     def hierarchies(
         self, table: TableReference, columns: Collection[str], control: Control
@@ -79,14 +80,19 @@ class Drafts:
         return self._read(table, control, "", drafted)
 
     def _read(
-        self, table: TableReference, control: Control, query: str, read: Callable[[WarehouseSession, Source], _Found]
+        self,
+        table: TableReference,
+        control: Control,
+        query: str,
+        read: Callable[[WarehouseSession, Source], _Found],
+        field: str = "table",
     ) -> _Found:
         warehouse = "" if query else self._database.warehouse_of(table.catalog)
         with self._database.session() as session, self._database.rows_session(session, warehouse) as rows:
             session.control = rows.control = control
             try:
                 with rows.reading():
-                    source, _, faults = find_source(rows, table, query, "table")
+                    source, _, faults = find_source(rows, table, query, field)
                     if source is None:
                         raise invalid("DRAFT_INVALID", "no policy can be drafted", faults)
                     if source.query is not None:

@@ -36,16 +36,23 @@ class DraftService(draft_service_pb2_grpc.DraftServiceServicer):
         _check(request)
         control = control_of(context)
         named = {Role.QUASI_IDENTIFIER: request.quasi_identifiers, Role.SENSITIVE: request.sensitive}
-        tables = [request.table, *request.events]
+        tables = {"table": request.table, **{f"events[{i}]": one for i, one in enumerate(request.events)}}
         with self._checks.taken():
-            drafts = [self._draft(table, request.source_query, named, control) for table in tables]
-            return related_draft_to_proto(tables, drafts, request.key) if request.events else drafts[0]
+            drafts = [
+                self._draft(table, field, request.source_query, named, control) for field, table in tables.items()
+            ]
+        return related_draft_to_proto([*tables.values()], drafts, request.key) if request.events else drafts[0]
 
     def _draft(
-        self, named_table: policy_pb2.TableReference, query: str, named: Mapping[Role, Sequence[str]], control: Control
+        self,
+        named_table: policy_pb2.TableReference,
+        field: str,
+        query: str,
+        named: Mapping[Role, Sequence[str]],
+        control: Control,
     ) -> v1.DraftPolicyResponse:
         table = table_from_proto(named_table)
-        draft = policy_draft_to_proto(self._drafts.draft(table, control, query, named))
+        draft = policy_draft_to_proto(self._drafts.draft(table, control, query, named, field))
         privacy = None if query else self._privacies.find(table)
         if privacy is not None:
             declare(draft, table_privacy_to_proto(table, privacy), named)

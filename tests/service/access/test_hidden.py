@@ -73,6 +73,7 @@ def by_policy(n: Mapping[str, str]) -> Asked:
         "a population": policy("ward_a", population={"table": table(b, patients)}),
         "a hierarchy table": hierarchy(table={"table": table(b, zips)}),
         "a stored hierarchy": hierarchy(stored={"name": f"{b}/{zips}"}),
+        "events": of_events(b, patients),
         "zip codes": hierarchy(
             safe_harbor_zip={"population": table(b, zips), "zip_column": "ward", "population_column": "code"}
         ),
@@ -101,9 +102,23 @@ def by_policy(n: Mapping[str, str]) -> Asked:
         asked[f"{how}, for a frontier"] = "FrontierService/SubmitFrontier", grid
         asked[f"{how}, rehearsed"] = "DryRunService/SubmitDryRun", {"policy": found[how]}
         asked[f"{how}, for a sweep"] = "PayoutService/SubmitPayoutSweep", {"policy": found[how], "gains": ["300"]}
-    for how in ("a target", "a target in place"):
+    for how in ("a target", "a target in place", "events"):
         asked[f"{how}, rehearsed"] = "DryRunService/SubmitDryRun", {"policy": found[how]}
     return asked
+
+
+def of_events(schema: str, name: str) -> Fields:
+    """A policy for people of one ward and events of another."""
+    columns = [
+        {"table": of, "column": column, "role": "ROLE_QUASI_IDENTIFIER", "hierarchy": {"suppression_only": {}}}
+        for of, column in (("", "age"), ("events", "ward"))
+    ]
+    found = policy("ward_a", attributes=columns, default_role="ROLE_IDENTIFYING")
+    for said in ("source", "rows_are_people", "repeat_reason"):
+        del found[said]
+    events = [{"name": "events", "schema": schema, "table": name}]
+    tables = {"people": {**table("ward_a"), "key": "code"}, "events": events, "rows_limit": "1"}
+    return {**found, "tables": tables, "privacy_models": [*found["privacy_models"], {"known_facts": {"m": 1}}]}
 
 
 def by_name(n: Mapping[str, str]) -> Asked:
@@ -120,6 +135,11 @@ def by_name(n: Mapping[str, str]) -> Asked:
         "a table described": ("TableService/DescribeTable", {"table": table(b, patients)}),
         "a table drafted": ("DraftService/DraftPolicy", {"table": table(b, patients)}),
         "a query drafted": ("DraftService/DraftPolicy", {"source_query": query}),
+        "events drafted": (
+            "DraftService/DraftPolicy",
+            {"table": table("ward_a"), "events": [table(b, patients)], "key": "code"},
+        ),
+        "events proposed for": ("ProposalService/SubmitProposal", {"proposal": {"policy": of_events(b, patients)}}),
         "a table proposed for": ("ProposalService/SubmitProposal", {"proposal": proposal(b, patients)}),
         "a policy widened": ("DraftService/WidenPolicy", {"policy": policy("ward_a", source=table(b, patients))}),
         "a privacy declared": (
