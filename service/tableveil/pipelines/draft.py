@@ -56,7 +56,7 @@ class Drafts:
     ) -> PolicyDraft:
         """A draft for a table, or for the rows of a query if there is one; it is read in one transaction.
 
-        Columns that are `named` with a role have it, whatever is guessed of them. The `field` names the table in faults.
+        Columns that are `named` with a role have it, whatever is guessed. Faults of the table name it by `field`.
 
         Raises:
             InvalidError: the query cannot be a source, or has no such columns.
