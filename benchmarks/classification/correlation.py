@@ -14,8 +14,7 @@ from benchmarks.markdown import table
 from benchmarks.models import Models
 from benchmarks.search.in_memory import problem_of
 from benchmarks.section import Section, verdict
-from tableveil.classification.cross_validation import Version, predicted
-from tableveil.classification.folds import Folds, assign_folds
+from tableveil.classification.cross_validation import Folds, Version, assign_folds, predicted
 from tableveil.control import Control
 from tableveil.lattice import Transformation
 from tableveil.policy import (

@@ -16,8 +16,8 @@ from tableveil.lookups import Privacies
 from tableveil.pipelines.widen import Widening
 from tableveil.runtime import open_jobs
 from tableveil.server.job_service import JobService
+from tableveil.server.limited import Slots
 from tableveil.server.servicer_parts import ServicerParts
-from tableveil.server.slots import Slots
 from tableveil.serving.settings import CHECKS_AT_ONCE, RESERVED_THREADS
 from tableveil.serving.settings import ServeSettings as ServerSettings
 from tableveil.v1 import job_service_pb2_grpc

@@ -10,9 +10,7 @@ from benchmarks.service import LocalService
 from tableveil.convert import canonical_json
 from tableveil.pipelines.anonymize import release_work
 from tableveil.pipelines.dry_run import dry_run_work
-from tableveil.runtime.checksums import Checksums
-from tableveil.runtime.follow_up import FollowUp
-from tableveil.runtime.matches import Matches
+from tableveil.runtime.follow_up import Checksums, FollowUp, Matches
 from tests.service.convert.policy_to_proto import policy_to_proto
 
 MEMORY, THREADS = "2GiB", 2

@@ -12,7 +12,7 @@ from benchmarks.game.census import RACES, Census, census
 from benchmarks.service import TARGET, LocalService
 from tableveil.counting import build_base, read_combinations
 from tableveil.dictionary import build_dictionary
-from tableveil.dictionary.coded import CodedAttribute
+from tableveil.dictionary.values import CodedAttribute
 from tableveil.game import Combinations
 from tableveil.hierarchy import InlineLevels
 from tableveil.lattice import Lattice, Transformation

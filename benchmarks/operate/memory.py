@@ -15,7 +15,7 @@ from benchmarks.markdown import seconds, table
 from benchmarks.section import Section, verdict
 from tableveil.backend import Database, Settings
 from tableveil.convert import canonical_json
-from tableveil.counting.memory import memory_limit as memory_bytes
+from tableveil.counting.cost import memory_limit as memory_bytes
 from tableveil.pipelines.anonymize import release_work
 from tableveil.pipelines.work import Work
 from tableveil.policy import ReleaseTarget

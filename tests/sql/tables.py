@@ -9,7 +9,7 @@ import pyarrow as pa
 from tableveil.backend import Session
 from tableveil.counting import BaseHistogram, CountedColumns, build_base
 from tableveil.dictionary import build_aggregated, build_dictionary, build_pairs, build_people, build_sensitive
-from tableveil.dictionary.coded import CodedAttribute
+from tableveil.dictionary.values import CodedAttribute
 from tableveil.hierarchy import InlineLevels, RuleHierarchy
 from tableveil.hierarchy.rules import Intervals
 from tableveil.policy import (

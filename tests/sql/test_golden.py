@@ -20,7 +20,7 @@ from tableveil.backend.render import DIALECT, render
 from tableveil.counting import CountedColumns, DuckDBCounter, build_base
 from tableveil.counting.in_memory import in_memory
 from tableveil.dictionary import Dictionary, build_dictionary, build_sensitive
-from tableveil.dictionary.coded import CodedAttribute
+from tableveil.dictionary.values import CodedAttribute
 from tableveil.hierarchy import InlineLevels
 from tableveil.policy import (
     AttributePolicy,

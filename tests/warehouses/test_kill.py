@@ -16,7 +16,7 @@ from tableveil.backend import Database, Settings, WarehouseSession, table
 from tableveil.runtime import JobSettings, open_jobs
 from tableveil.spark import SparkWarehouse
 from tableveil.state.jobs import JobState
-from tableveil.state.release_swaps import open_swaps
+from tableveil.state.trials import open_swaps
 from tests.migrated import opened
 from tests.service.jobs.elsewhere import MADE
 from tests.warehouses.conftest import MOST_COLLECTED, query, tree

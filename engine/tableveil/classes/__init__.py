@@ -1,10 +1,8 @@
 """Equivalence classes, the counter that the search needs, and a plain implementation in numpy."""
 
-from tableveil.classes.between import LevelMaps
 from tableveil.classes.check import Check
 from tableveil.classes.counter import ClassCounter
-from tableveil.classes.effort import Effort
-from tableveil.classes.elements import ListedElements
+from tableveil.classes.delegating import Effort, RememberingCounter
 from tableveil.classes.joint import (
     WITHOUT_ROW,
     EarlierClasses,
@@ -19,8 +17,6 @@ from tableveil.classes.joint import (
 )
 from tableveil.classes.keys import KeyLayout
 from tableveil.classes.model import ClassValues, EquivalenceClasses, Marginals
-from tableveil.classes.nested import NestedClasses, nest
-from tableveil.classes.numpy_counter import NumpyCounter
-from tableveil.classes.parts import PartCount, count_parts
-from tableveil.classes.remembering import RememberingCounter
-from tableveil.classes.sensitive import PersonValues, SensitiveColumn, SensitiveRows
+from tableveil.classes.nested import LevelMaps, NestedClasses, nest
+from tableveil.classes.numpy_counter import NumpyCounter, PartCount, count_parts
+from tableveil.classes.sensitive import ListedElements, PersonValues, SensitiveColumn, SensitiveRows

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.classes.between import LevelMaps
 from tableveil.classes.keys import KeyLayout
+from tableveil.classes.nested import LevelMaps
 from tableveil.lattice import Transformation
 
 CELLS = 4096

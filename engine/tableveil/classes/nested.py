@@ -1,4 +1,4 @@
-"""The classes of a transformation as parts of the classes of a more general one."""
+"""The classes of a transformation as parts of those of a more general one, and how its groups map to theirs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,10 +6,32 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.classes.between import LevelMaps
 from tableveil.classes.keys import KeyLayout
 from tableveil.classes.model import EquivalenceClasses
+from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
+
+
+class LevelMaps:
+    """Arrays from the group numbers of a level to those of a level above; each is made once."""
+
+    def __init__(self, levels: Sequence[AttributeLevels]) -> None:
+        self._levels = tuple(levels)
+        self._maps: dict[tuple[int, int, int], NDArray[np.int32]] = {}
+
+    def between(self, attribute: int, low: int, high: int) -> NDArray[np.int32]:
+        """Shape (groups at `low`,): the group at `high` that each group at `low` is part of; levels nest."""
+        key = (attribute, low, high)
+        if key not in self._maps:
+            groups = self._levels[attribute].groups
+            array = np.zeros(len(self._levels[attribute].leaves[low]), np.int32)
+            array[groups[low]] = groups[high]
+            self._maps[key] = array
+        return self._maps[key]
+
+    def size(self, attribute: int, level: int) -> int:
+        """Number of groups at the level."""
+        return len(self._levels[attribute].leaves[level])
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tableveil.classification.cross_validation import Version, predicted
-from tableveil.classification.folds import Folds, assign_folds
+from tableveil.classification.cross_validation import Folds, Version, assign_folds, predicted
 from tableveil.classification.measures import measure
 from tableveil.classification.model import Assessment, ChooseInside, ClassifiedRecords, ClassifierComparison, Measures
 from tableveil.control import Control

@@ -4,17 +4,79 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.classification.classifiers import Examples, train, zero_r
-from tableveil.classification.combinations import FeatureCombinations
 from tableveil.classification.encoding import Encoding
-from tableveil.classification.folds import Folds
 from tableveil.classification.model import FeatureValues
 from tableveil.numeric.threads import one_core
 from tableveil.requests.classification import Classifier
+
+
+def assign_folds(classes: NDArray[np.integer[Any]], folds: int, seed: int) -> NDArray[np.int32]:
+    """Per record its fold, from 0, stratified: folds differ by one record at most, in all and in each class.
+
+    The folds depend on the classes and the seed alone, so input and output have the same ones.
+    """
+    shuffled = np.random.default_rng(seed).permutation(len(classes))
+    by_class = shuffled[np.argsort(classes[shuffled], kind="stable")]
+    assigned = np.empty(len(classes), np.int32)
+    assigned[by_class] = np.arange(len(classes)) % folds
+    return assigned
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Folds:
+    """The records' classes, as codes, and the fold of each record: both stay as they are, whatever is trained on."""
+
+    classes: NDArray[np.integer[Any]]
+    different: int
+    of: NDArray[np.int32]
+
+    def masks(self) -> list[NDArray[np.bool_]]:
+        """Per fold the mask of its records."""
+        return [self.of == fold for fold in range(int(self.of.max()) + 1)]
+
+    def shares(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """The shares of the classes among the chosen records."""
+        return np.bincount(self.classes[chosen], minlength=self.different) / np.count_nonzero(chosen)
+
+    def baseline(self) -> NDArray[np.float64]:
+        """Per record the shares of the classes among the records of the other folds: ZeroR."""
+        filled = np.empty((len(self.of), self.different))
+        for evaluated in self.masks():
+            filled[evaluated] = self.shares(~evaluated)
+        return filled
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FeatureCombinations:
+    """`codes` has a row per combination and a column per feature, `of` is the combination of each record."""
+
+    codes: NDArray[np.int32]
+    of: NDArray[np.intp]
+
+    @classmethod
+    def among(cls, features: Sequence[FeatureValues], records: int) -> FeatureCombinations:
+        """The combinations that occur; a single empty one if there are no features."""
+        of, space = np.zeros(records, np.int64), 1
+        for values in features:
+            if space * values.categories >= 2**63:
+                distinct, of = np.unique(of, return_inverse=True)
+                space = len(distinct)
+            of = of * values.categories + values.codes
+            space *= values.categories
+        _, rows, of = np.unique(of, return_index=True, return_inverse=True)
+        codes = np.empty((len(rows), len(features)), np.int32)
+        for position, values in enumerate(features):
+            codes[:, position] = values.codes[rows]
+        return cls(codes, of)
+
+    def __len__(self) -> int:
+        return len(self.codes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

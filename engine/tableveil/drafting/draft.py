@@ -1,17 +1,44 @@
 """A draft of a policy's attributes: a role and a hierarchy for each column, and what the owner has to decide."""
 
+import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 from tableveil.drafting.facts import ColumnFacts
 from tableveil.drafting.hierarchies import HierarchyProposal, propose_hierarchy
 from tableveil.drafting.lists import SeenLists
 from tableveil.drafting.meanings import Meaning, meaning_of, words_of
 from tableveil.drafting.roles import FEWEST_ROWS, guess_role, numbers_groups, tells_all_apart
-from tableveil.drafting.telling import telling_level
 from tableveil.errors import shortened
-from tableveil.hierarchy import ValueKind
+from tableveil.hierarchy import RuleHierarchy, ValueKind, label_values
+from tableveil.hierarchy.rules import Dates, Intervals
 from tableveil.policy import Role
+
+
+def telling_level(facts: ColumnFacts, hierarchy: RuleHierarchy) -> int:
+    """The highest level of a proposed hierarchy that seems to leave several labels; 0 if only the values themselves do.
+
+    For numbers and days, the ends of the range decide. For other kinds it is the level below the top.
+    """
+    if isinstance(hierarchy, Intervals | Dates):
+        return _of_range(facts, hierarchy)
+    # A rule has as many levels as for any value if there is none.
+    return len(label_values(hierarchy, facts.kind or ValueKind.TEXT, [], []).labels) - 1
+
+
+def _of_range(facts: ColumnFacts, rule: Intervals | Dates) -> int:
+    if facts.minimum is None or facts.maximum is None or facts.kind is None:
+        return 0
+    texts = [facts.minimum, facts.maximum]
+    if isinstance(rule, Dates):
+        days = [text.partition(" ")[0] for text in texts]
+        ends = label_values(rule, ValueKind.DATE, [datetime.date.fromisoformat(day) for day in days], days)
+    else:
+        number = {ValueKind.INTEGER: int, ValueKind.FLOAT: float}.get(facts.kind, Decimal)
+        ends = label_values(rule, facts.kind, [number(text) for text in texts], texts)
+    return max((level for level, labels in enumerate(ends.labels, 1) if len(set(labels)) > 1), default=0)
+
 
 _MOST_ALONE = 0.4
 """So many different texts for each person are more than groups have, such as places: some people share a name."""

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from tableveil.estimates.line import NumberLine, Shape
+from tableveil.estimates.line import TEMPER, NumberLine, Shape, tempered
 from tableveil.estimates.regression import MOST_SCORE, Effects, Levels, Predictor, Scores, draw, fit
-from tableveil.estimates.tempered import TEMPER, tempered
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""The transformation that each combination of values is released at, and those that it may be released at."""
+"""The combinations of values in source and population, and the transformation that each may be and is released at."""
 
 from dataclasses import dataclass
 
@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.game.payout import Stakes
+from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Lattice, Transformation
 from tableveil.policy import BreakEven
 
@@ -56,3 +57,18 @@ class Assignment:
 def in_order(lattice: Lattice) -> tuple[Transformation, ...]:
     """All transformations by the sum of their levels, then lexicographic: the first of equally good ones is chosen."""
     return tuple(sorted(lattice, key=lambda x: (sum(x), x)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Combinations:
+    """The distinct combinations of values of the source and of the population.
+
+    `codes[j][i]` is the code of quasi-identifier j in combination i. `records[i]` counts the source's records, 0 if the
+    combination occurs in the population only. `people[i]` counts the population's records, or the source's again if
+    there is no population table. Withheld records are in no combination.
+    """
+
+    levels: tuple[AttributeLevels, ...]
+    codes: tuple[NDArray[np.int32], ...]
+    records: NDArray[np.int64]
+    people: NDArray[np.int64]

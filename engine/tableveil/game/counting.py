@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tableveil.classes import LevelMaps
 from tableveil.classes.blocks import Blocks, sums_at
-from tableveil.game.combinations import Combinations
+from tableveil.game.assignment import Combinations
 from tableveil.lattice import Axis, Lattice, Transformation
 
 MOST_PAIRS = 20_000_000_000

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from tableveil.classes import LevelMaps
 from tableveil.classes.blocks import Blocks, sums_at
-from tableveil.game.assignment import SUPPRESSED, Assignment
-from tableveil.game.combinations import Combinations
+from tableveil.game.assignment import SUPPRESSED, Assignment, Combinations
 from tableveil.game.payout import InformationLoss, Stakes
 from tableveil.lattice import Transformation
 

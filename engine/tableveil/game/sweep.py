@@ -15,15 +15,67 @@ from numpy.typing import NDArray
 
 from tableveil.classes.blocks import sums_at
 from tableveil.control import SECONDS_BETWEEN_REPORTS, Control, Progress, Stopped
-from tableveil.game.assignment import SUPPRESSED, Assignment, Choice, in_order
-from tableveil.game.combinations import Combinations
+from tableveil.game.assignment import SUPPRESSED, Assignment, Choice, Combinations, in_order
 from tableveil.game.counting import CountedClasses, counted_at_all
-from tableveil.game.full_domain import BestFullDomain
 from tableveil.game.inversion import payouts_against, pre_image_sizes
 from tableveil.game.payout import InformationLoss, Stakes
 from tableveil.game.record_level import BestOfAll, best_transformations
 from tableveil.lattice import Lattice, Transformation
+from tableveil.numeric.rounding import SLACK, rounded
 from tableveil.policy import BreakEven, Game
+
+
+@dataclass(frozen=True, slots=True)
+class FullDomainPayout:
+    """A transformation, the payout of releasing at it, and how many records are released and attacked.
+
+    `key` orders transformations: first by the part of all records' benefit that is not paid, then by the sum of levels,
+    then by the levels.
+    """
+
+    transformation: Transformation
+    payout: float
+    released: int
+    attacked: int
+    key: tuple[float, int, Transformation]
+
+
+class BestFullDomain:
+    """The best transformation considered so far, for several stakes at once.
+
+    Whether a record pays depends on its class only, so records are suppressed class by class.
+    """
+
+    def __init__(self, stakes: Sequence[Stakes], choice: Choice) -> None:
+        self._stakes = tuple(stakes)
+        self._choice = choice
+        self._best: list[FullDomainPayout | None] = [None] * len(self._stakes)
+
+    def consider(self, counted: CountedClasses, loss: NDArray[np.float64]) -> None:
+        """Considers one more transformation: its classes, and the information loss of each one's records."""
+        lost = float(counted.records @ loss)
+        for i, stakes in enumerate(self._stakes):
+            best = self._best[i]
+            # The payout without any attack is an upper bound of the payout.
+            if best is not None and stakes.benefit * lost * (1.0 - SLACK) > best.key[0]:
+                continue
+            payout = self._at(stakes, counted, loss)
+            if best is None or payout.key < best.key:
+                self._best[i] = payout
+
+    def best(self) -> list[FullDomainPayout]:
+        """The best transformation per stakes; at least one was considered."""
+        return [best for best in self._best if best is not None]
+
+    def _at(self, stakes: Stakes, counted: CountedClasses, loss: NDArray[np.float64]) -> FullDomainPayout:
+        attacked = stakes.attacked(counted.people)
+        kept = self._choice.releasable(stakes, loss, counted.people)
+        records = counted.records[kept]
+        payout = float(records @ stakes.payouts(loss, counted.people)[kept])
+        unpaid = rounded(stakes.benefit * int(counted.records.sum()) - payout)
+        key = (unpaid, sum(counted.at), counted.at)
+        return FullDomainPayout(counted.at, payout, int(records.sum()), int(records[attacked[kept]].sum()), key)
+
 
 MEMORY = 512 << 20
 """Bytes of the assignments that are made at once; if there are more, everything is counted again for the rest."""

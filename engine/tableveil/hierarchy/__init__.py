@@ -14,12 +14,20 @@ from tableveil.hierarchy.definition import (
     SafeHarborZip,
     StoredLevels,
     TableLevels,
+    escaped,
     field_of,
+    name_in,
+    schema_of,
 )
-from tableveil.hierarchy.domains import UncountableError, log_leaves, require_discrete
 from tableveil.hierarchy.labelled import LabelledValues, ValueKind
-from tableveil.hierarchy.labelling import check_rule, label_values, representatives
+from tableveil.hierarchy.labelling import (
+    UncountableError,
+    check_rule,
+    label_values,
+    log_leaves,
+    representatives,
+    require_discrete,
+)
 from tableveil.hierarchy.levels import AttributeLevels, attribute_levels
 from tableveil.hierarchy.listed import check_levels
-from tableveil.hierarchy.names import escaped, name_in, schema_of
 from tableveil.hierarchy.preview import PreviewGroup, PreviewLevel, preview_levels

@@ -1,4 +1,4 @@
-"""The kinds of hierarchy that a policy may define: levels written out, a reference to stored levels, or a rule."""
+"""The kinds of hierarchy that a policy may define, and names of stored ones."""
 
 from dataclasses import dataclass
 
@@ -105,3 +105,19 @@ _FIELDS: dict[type[HierarchyDefinition], str] = {
 def field_of(definition: HierarchyDefinition) -> str:
     """Name of the field below a policy's `hierarchy` that holds the definition."""
     return _FIELDS[type(definition)]
+
+
+def name_in(schema: str, name: str) -> str:
+    """The full name of a hierarchy of a schema; of an empty one, which only those see who see all."""
+    return name if schema == "main" and "/" not in name else f"{escaped(schema)}/{name}"
+
+
+def schema_of(name: str) -> str:
+    """The schema that a hierarchy of that full name belongs to."""
+    schema, slash, _ = name.partition("/")
+    return schema.replace("%2f", "/").replace("%25", "%") if slash else "main"
+
+
+def escaped(schema: str) -> str:
+    """The schema as it stands in a name."""
+    return schema.replace("%", "%25").replace("/", "%2f")

@@ -1,5 +1,6 @@
 """The one door to all hierarchies whose levels are at hand: checks rules, labels values, and represents labels."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,8 +10,9 @@ from tableveil.errors import Fault
 from tableveil.hierarchy import combination, listed
 from tableveil.hierarchy.definition import Combination, InlineLevels, RuleHierarchy, field_of
 from tableveil.hierarchy.labelled import LabelledValues, ValueKind
-from tableveil.hierarchy.represented import Representatives
+from tableveil.hierarchy.levels import AttributeLevels
 from tableveil.hierarchy.rules import RULES
+from tableveil.hierarchy.rules.traits import Representatives
 
 
 def check_rule(rule: RuleHierarchy, field: str, kind: ValueKind | None = None) -> list[Fault]:
@@ -78,3 +80,38 @@ def representatives(definition: InlineLevels | RuleHierarchy) -> Representatives
             return Representatives(others.kind, (*own.values(), *others.values), (*own, *others.texts))
         case rule:
             return RULES[type(rule)].representatives(rule)
+
+
+class UncountableError(ValueError):
+    """A model counts combinations of values, and these hierarchies do not allow it.
+
+    `attribute` is the position of the quasi-identifier with a continuous domain; None if all together have too many
+    combinations.
+    """
+
+    def __init__(self, attribute: int | None) -> None:
+        super().__init__(
+            "the quasi-identifiers have more combinations of values than a float can hold"
+            if attribute is None
+            else f"quasi-identifier {attribute} has a continuous domain: widths instead of values that can be counted"
+        )
+        self.attribute = attribute
+
+
+def require_discrete(levels: Sequence[AttributeLevels]) -> None:
+    """Raises `UncountableError` unless every domain is discrete."""
+    for j, attribute in enumerate(levels):
+        if attribute.continuous:
+            raise UncountableError(j)
+
+
+def log_leaves(attribute: AttributeLevels, level: int) -> NDArray[np.float64]:
+    """log2(leaves) per group of the level; at least 0."""
+    # A domain of 0 values belongs to a column in which all values are NULL and withheld.
+    logarithms: NDArray[np.float64] = np.log2(np.maximum(attribute.leaves[level], 1.0))
+    return logarithms
+
+
+def log_combinations(levels: Sequence[AttributeLevels]) -> float:
+    """log2 of the number of combinations of all domains, product_j |H_j|."""
+    return math.fsum(math.log2(max(attribute.domain_size, 1.0)) for attribute in levels)

@@ -9,7 +9,7 @@ from tableveil.hierarchy import AttributeLevels
 from tableveil.local_recoding.problem import LabelCosts
 from tableveil.policy import BALANCED, Aggregate, EntropyModel, LossModel, PrecisionModel, QualityModel
 from tableveil.quality.bits import bits as bits_of
-from tableveil.quality.factors import Factors
+from tableveil.quality.model import Factors
 
 SUMS = (Aggregate.ARITHMETIC_MEAN, Aggregate.SUM)
 """Aggregates that keep a sum over records one."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tableveil.control import Control, Stopped
 from tableveil.errors import InfeasibleError
 from tableveil.hierarchy import AttributeLevels
-from tableveil.local_recoding.held import every_level
+from tableveil.local_recoding.bound import every_level
 from tableveil.local_recoding.judge import Judge, labels_of
 from tableveil.local_recoding.labels import sets_of
 from tableveil.local_recoding.problem import SUPPRESSED, LocalPartition, LocalProblem

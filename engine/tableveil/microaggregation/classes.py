@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tableveil.aggregation.points import Points, SparseClusters
 from tableveil.classes import ClassValues, EquivalenceClasses, KeyLayout, SensitiveColumn
-from tableveil.privacy.distances.merging import merged
+from tableveil.privacy.distances.model import merged
 
 
 @dataclass(frozen=True, eq=False)

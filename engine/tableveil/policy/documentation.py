@@ -1,5 +1,6 @@
-"""Statements of the owner about a release, which its report prints."""
+"""Texts of the owner: statements about a release, which its report prints, and reasons, which must be readable."""
 
+import unicodedata
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
@@ -36,3 +37,12 @@ class Documentation:
     data_breach: str = ""
     residual_risk: str = ""
     accepted_by: str = ""
+
+
+# Letters by their category that nevertheless show nothing.
+_FILLERS = "\u115f\u1160"
+
+
+def says_something(reason: str) -> bool:
+    """Whether a letter or a digit is visible: blanks, zero-width characters and dashes are no reason."""
+    return any(shown.isalnum() and shown not in _FILLERS for shown in unicodedata.normalize("NFKC", reason))

@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from tableveil.errors import Fault, shortened
-from tableveil.policy.documentation import LONGEST_STATEMENT
+from tableveil.policy.documentation import LONGEST_STATEMENT, says_something
 from tableveil.policy.guards import check_guards
 from tableveil.policy.methods import methods_of
 from tableveil.policy.model import NO_LIMIT, Policy, Role, SuppressedRecords
 from tableveil.policy.privacy import Dominance, KAnonymity
 from tableveil.policy.quality import FIELDS, WITH_PARTS
-from tableveil.policy.reason import says_something
 from tableveil.policy.validate_aggregations import check_aggregations
 from tableveil.policy.validate_attributes import check_attributes
 from tableveil.policy.validate_classification import check_classification

@@ -1,17 +1,22 @@
-"""The checks of a policy's population, and of the privacy models that need one."""
+"""The checks of a policy's population, of models that need one, and of sources in which people have several rows."""
 
 from collections.abc import Iterator
 
 from tableveil.errors import Fault
+from tableveil.policy.methods import methods_of
 from tableveil.policy.model import Policy, Population, Role
 from tableveil.policy.privacy import (
     PRIVACY_FIELDS,
     DeltaPresence,
+    Dominance,
     EstimatedKMap,
     Inclusion,
+    KAnonymity,
     KMap,
     PopulationUniqueness,
     PrivacyModel,
+    SafeHarbor,
+    SensitiveModel,
 )
 
 _BY_ROWS = (KMap, DeltaPresence, Inclusion)
@@ -63,3 +68,32 @@ def _check_subset_column(policy: Policy, column: str) -> Iterator[Fault]:
         if column and attribute.column == column and attribute.role is not Role.IDENTIFYING:
             hint = "It tells who is in the source, and is never released."
             yield Fault(f"attributes[{i}].role", f"{attribute.role} for the subset column", "IDENTIFYING", hint)
+
+
+COUNT_PEOPLE = KAnonymity | Dominance | SafeHarbor | SensitiveModel
+"""The models that hold of people, or of labels; docs/explanations/people.md says in which sense."""
+
+
+def check_repeating(policy: Policy, people: int, records: int) -> Iterator[Fault]:
+    """The faults of a policy for so many people with more records: nothing may count a person twice in silence."""
+    actual = f"although {people:,} people have {records:,} records"
+    hint = "Ask for k_anonymity and dominance, or let a source_query make one row of each person's."
+    for i, model in enumerate(policy.privacy_models):
+        if not isinstance(model, COUNT_PEOPLE):
+            yield Fault(
+                f"privacy_models[{i}].{_field(model)}",
+                f"{model}, which takes every record for another person, {actual}",
+                "models that count people",
+                hint,
+            )
+    parts = {"population": policy.population, "game": policy.game}
+    fields = [field for field, part in parts.items() if part is not None]
+    for field in (*fields, *(method.field for method in methods_of(policy) if not method.people)):
+        yield Fault(field, f"{field}, which takes every record for another person, {actual}", "none", hint)
+
+    if policy.release.suppressed_by:
+        yield Fault("release.suppressed_by", f"numbers of records {actual}", "none", hint)
+
+
+def _field(model: PrivacyModel) -> str:
+    return PRIVACY_FIELDS[type(model)]

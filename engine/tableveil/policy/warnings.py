@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from tableveil.errors import Warned, note, shortened, sole
+from tableveil.policy.documentation import says_something
 from tableveil.policy.methods import methods_of
 from tableveil.policy.model import Choose, Policy, Role
 from tableveil.policy.privacy import SensitiveModel
 from tableveil.policy.quality import FIELDS, ClassificationModel
-from tableveil.policy.reason import says_something
 
 
 def policy_warnings(policy: Policy) -> Iterator[Warned]:

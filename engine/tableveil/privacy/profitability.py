@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from tableveil.classes import EquivalenceClasses
 from tableveil.game import InformationLoss, Stakes, sizes_of
-from tableveil.numeric.sums import weighted_sum
+from tableveil.numeric.rounding import weighted_sum
 from tableveil.policy import BreakEven, Profitability, Success
 from tableveil.privacy.facts import Facts
 from tableveil.privacy.model import ReleaseRule

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tableveil.classes import ClassCounter, ClassValues, EquivalenceClasses, LevelMaps, nest
 from tableveil.lattice import Transformation
-from tableveil.privacy.distances.merging import merged
+from tableveil.privacy.distances.model import merged
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,13 +12,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.aggregation.columns import AggregatedColumn
 from tableveil.aggregation.coordinates import coordinates
-from tableveil.aggregation.points import Points
+from tableveil.aggregation.points import AggregatedColumn, Points
 from tableveil.classes import EquivalenceClasses
 from tableveil.lattice import Transformation
 from tableveil.numeric.rounding import rounded_part, rounded_part_down
-from tableveil.quality.factors import Factors
+from tableveil.quality.model import Factors
 
 Sums = NDArray[np.float64]
 """One number per class."""

@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.classes import Check, ClassCounter, EquivalenceClasses, Marginals
-from tableveil.hierarchy.domains import UncountableError, log_leaves, require_discrete
+from tableveil.hierarchy.labelling import UncountableError, log_leaves, require_discrete
 from tableveil.lattice import Transformation
 from tableveil.numeric.rounding import SLACK, rounded
 from tableveil.policy import AmbiguityModel
-from tableveil.quality.aggregate import Score
-from tableveil.quality.model import AssessedTransformation, Table
+from tableveil.quality.model import AssessedTransformation, Score, Table
 from tableveil.quality.record_costs import RecordCosts
 
 

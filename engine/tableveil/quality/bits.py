@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.numeric.sums import weighted_sum
+from tableveil.numeric.rounding import weighted_sum
 
 Counts = NDArray[np.integer[Any]] | NDArray[np.floating[Any]]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tableveil.aggregation.columns import AggregatedColumn
+from tableveil.aggregation.points import AggregatedColumn
 from tableveil.classes import ClassCounter
 from tableveil.policy import (
     AmbiguityModel,

@@ -26,11 +26,10 @@ from numpy.typing import NDArray
 
 from tableveil.classes import Check, ClassCounter, ClassValues, EquivalenceClasses, LevelMaps, nest
 from tableveil.lattice import Transformation
-from tableveil.numeric.sums import weighted_sum
+from tableveil.numeric.rounding import weighted_sum
 from tableveil.policy import ClassificationModel
-from tableveil.quality.aggregate import Score
 from tableveil.quality.bits import log_ratio
-from tableveil.quality.model import AssessedTransformation, Table
+from tableveil.quality.model import AssessedTransformation, Score, Table
 
 
 @dataclass(frozen=True, slots=True, eq=False)

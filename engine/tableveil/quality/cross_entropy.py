@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from tableveil.classes import EquivalenceClasses, Marginals
 from tableveil.hierarchy import AttributeLevels
-from tableveil.hierarchy.domains import log_combinations, log_leaves, require_discrete
+from tableveil.hierarchy.labelling import log_combinations, log_leaves, require_discrete
 from tableveil.lattice import Transformation
 from tableveil.quality.bits import log_ratio
 from tableveil.quality.record_costs import RecordCosts

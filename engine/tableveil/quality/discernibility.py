@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 from tableveil.classes import Check, ClassCounter, EquivalenceClasses
 from tableveil.lattice import Transformation
 from tableveil.policy import DiscernibilityModel
-from tableveil.quality.aggregate import Score
-from tableveil.quality.model import AssessedTransformation, Table
-from tableveil.quality.sizes import Groups, Subclasses
+from tableveil.quality.class_size import Groups, Subclasses
+from tableveil.quality.model import AssessedTransformation, Score, Table
 
 
 class Discernibility:

@@ -16,10 +16,8 @@ from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
 from tableveil.numeric.rounding import rounded, rounded_down
 from tableveil.policy import EntropyModel
-from tableveil.quality.aggregate import WeightedAggregate
 from tableveil.quality.bits import Counts, bits, bits_lost
-from tableveil.quality.factors import Factors
-from tableveil.quality.model import Table
+from tableveil.quality.model import Factors, Table, WeightedAggregate
 from tableveil.quality.separable import Separable, least_from
 
 

@@ -9,8 +9,7 @@ from tableveil.classes import Check, EquivalenceClasses
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
 from tableveil.policy import HeightModel
-from tableveil.quality.aggregate import WeightedAggregate
-from tableveil.quality.model import Table
+from tableveil.quality.model import Table, WeightedAggregate
 from tableveil.quality.separable import Separable
 
 

@@ -15,13 +15,11 @@ from numpy.typing import NDArray
 
 from tableveil.classes import Check, ClassCounter, EquivalenceClasses, LevelMaps, Marginals, NestedClasses, nest
 from tableveil.lattice import Transformation
-from tableveil.numeric.rounding import SLACK, rounded
-from tableveil.numeric.sums import weighted_sum
+from tableveil.numeric.rounding import SLACK, rounded, weighted_sum
 from tableveil.policy import KLDivergenceModel
-from tableveil.quality.aggregate import Score
 from tableveil.quality.bits import log_ratio
 from tableveil.quality.cross_entropy import Expectation
-from tableveil.quality.model import AssessedTransformation, Table
+from tableveil.quality.model import AssessedTransformation, Score, Table
 
 
 class KLPerRecord:

@@ -11,17 +11,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.aggregation.columns import AggregatedColumn
+from tableveil.aggregation.points import AggregatedColumn
 from tableveil.classes import Check, EquivalenceClasses, LevelMaps, Marginals, nest
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
-from tableveil.numeric.rounding import rounded, rounded_down
-from tableveil.numeric.sums import weighted_sum
+from tableveil.numeric.rounding import rounded, rounded_down, weighted_sum
 from tableveil.policy import LossModel
-from tableveil.quality.aggregate import Score, WeightedAggregate
 from tableveil.quality.aggregated_error import AggregatedError
-from tableveil.quality.factors import Factors
-from tableveil.quality.model import Table
+from tableveil.quality.model import Factors, Score, Table, WeightedAggregate
 from tableveil.quality.record_costs import RecordCosts
 from tableveil.quality.separable import Separable, TableEvidence
 

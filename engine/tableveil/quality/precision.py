@@ -14,9 +14,7 @@ from tableveil.classes import Check, EquivalenceClasses
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
 from tableveil.policy import PrecisionModel
-from tableveil.quality.aggregate import WeightedAggregate
-from tableveil.quality.factors import Factors
-from tableveil.quality.model import Table
+from tableveil.quality.model import Factors, Table, WeightedAggregate
 from tableveil.quality.separable import Separable, least_from
 
 

@@ -18,11 +18,9 @@ from tableveil.classes import Check, ClassCounter, EquivalenceClasses
 from tableveil.game import InformationLoss, Stakes, sizes_of
 from tableveil.hierarchy import log_leaves
 from tableveil.lattice import Transformation
-from tableveil.numeric.rounding import SLACK, rounded
-from tableveil.numeric.sums import weighted_sum
+from tableveil.numeric.rounding import SLACK, rounded, weighted_sum
 from tableveil.policy import Game, PublisherPayoutModel, Success
-from tableveil.quality.aggregate import Score
-from tableveil.quality.model import AssessedTransformation, Table
+from tableveil.quality.model import AssessedTransformation, Score, Table
 from tableveil.quality.record_costs import RecordCosts
 
 

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from tableveil.classes import LevelMaps, Marginals
 from tableveil.hierarchy import AttributeLevels
-from tableveil.numeric.rounding import SLACK
-from tableveil.numeric.sums import weighted_sum
+from tableveil.numeric.rounding import SLACK, weighted_sum
 
 
 class RecordCosts:

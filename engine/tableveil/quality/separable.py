@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from tableveil.classes import Check, EquivalenceClasses
 from tableveil.lattice import Transformation
-from tableveil.quality.aggregate import Score, WeightedAggregate
-from tableveil.quality.model import AssessedTransformation, Table
+from tableveil.quality.model import AssessedTransformation, Score, Table, WeightedAggregate
 
 
 class TableEvidence:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.risk.frequencies import Frequencies
+from tableveil.risk.prosecutor import ClassSizes
 
 Subset = tuple[int, ...]
 
@@ -225,3 +226,10 @@ def _keys(frequencies: Frequencies, subset: Subset, rows: slice, most: int = 1 <
         keys += frequencies.codes[j][rows].astype(kind)
         space *= frequencies.values[j]
     return keys
+
+
+def class_sizes_by(frequencies: Frequencies, attributes: Sequence[int]) -> ClassSizes:
+    """The sizes of the classes by quasi-identifiers at these positions; there is at least one."""
+    if len(set(attributes)) == len(frequencies.values):
+        return frequencies.sizes
+    return ClassSizes.of(records_by_values(frequencies, tuple(sorted(set(attributes)))))

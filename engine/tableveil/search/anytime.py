@@ -6,8 +6,7 @@ from tableveil.control import Control, Progress
 from tableveil.search.findings import Findings
 from tableveil.search.intervals import IntervalSearch
 from tableveil.search.local import LocalSearch
-from tableveil.search.outcome import SearchOutcome
-from tableveil.search.problem import Problem
+from tableveil.search.outcome import Problem, SearchOutcome
 from tableveil.search.proving import prove
 
 HOPEFUL = 100

@@ -39,8 +39,7 @@ from tableveil.quality import BoundEvidence, Score
 from tableveil.search.antichain import Antichain, Inheritance
 from tableveil.search.findings import Findings
 from tableveil.search.intervals import BY_QUALITY, BY_SUPPRESSION
-from tableveil.search.outcome import Key, SearchOutcome
-from tableveil.search.problem import Problem
+from tableveil.search.outcome import Key, Problem, SearchOutcome
 
 MEMORY = 512 << 20
 """Bytes for the queue and the findings; classes that bounds may need again have memory of their own (`findings`)."""

@@ -9,7 +9,7 @@ from tableveil.classes import EquivalenceClasses
 from tableveil.control import Control, Stopped
 from tableveil.lattice import Axis, Transformation
 from tableveil.privacy import Conjunction
-from tableveil.search.problem import Problem, valid
+from tableveil.search.outcome import Problem, valid
 
 
 @dataclass(frozen=True, slots=True)

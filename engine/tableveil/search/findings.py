@@ -1,8 +1,9 @@
-"""The findings of a search so far, in any strategy: checks made, the best transformations, and the report of both."""
+"""The findings of a search so far, in any strategy: checks, the best transformations, refusals, and reports of them."""
 
 import math
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +11,9 @@ from numpy.typing import NDArray
 from tableveil.classes import Check, RememberingCounter
 from tableveil.control import SECONDS_BETWEEN_REPORTS, Control, Progress
 from tableveil.lattice import Transformation
+from tableveil.privacy import Conjunction
 from tableveil.quality import BoundEvidence, Score
-from tableveil.search.outcome import Candidate, Key, SearchOutcome
-from tableveil.search.problem import Problem, valid
+from tableveil.search.outcome import Candidate, Key, Problem, SearchOutcome, valid
 
 RUNNERS_UP = 10
 MEMORY_FOR_CLASSES = 256 << 20
@@ -190,3 +191,44 @@ class Findings:
                 best.suppressed / max(self.problem.counter.records, 1) if best else None,
             )
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """One rule's refusals at the transformation.
+
+    It refuses classes with so many `records`, or `vetoes` the transformation whatever is suppressed.
+    """
+
+    records: int
+    vetoes: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Infeasible:
+    """`suppressed` of all `records` would have to be suppressed, `allowed` may be; `refusals` are per rule."""
+
+    transformation: Transformation
+    suppressed: int
+    allowed: int
+    records: int
+    refusals: tuple[Refusal, ...]
+
+
+def why_infeasible(problem: Problem) -> Infeasible:
+    """Counts the most general transformation of the lattice once more.
+
+    Raises:
+        Stopped: `control` says so while classes are counted.
+    """
+    counter, privacy, top = problem.counter, problem.privacy, problem.lattice.top
+    rules = privacy.rules if isinstance(privacy, Conjunction) else (privacy,)
+    classes = counter.classes(top)
+    refusals = (Refusal(int(classes.counts[~rule.releasable(classes)].sum()), rule.vetoes(classes)) for rule in rules)
+    return Infeasible(
+        transformation=top,
+        suppressed=counter.records - int(classes.counts[privacy.releasable(classes)].sum()),
+        allowed=problem.suppressible,
+        records=counter.records,
+        refusals=tuple(refusals),
+    )

@@ -31,8 +31,7 @@ from tableveil.quality import BoundEvidence, QualityModel, Score
 from tableveil.search.branching import Branching
 from tableveil.search.findings import MEMORY_FOR_CLASSES
 from tableveil.search.intervals import MEMORY, bytes_of_interval
-from tableveil.search.outcome import Candidate, Key
-from tableveil.search.problem import may_be_kept
+from tableveil.search.outcome import Candidate, Key, may_be_kept
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,11 @@
-"""The loop of every search by intervals: it takes turns until the best transformation is proven, or time is over."""
+"""The exact strategy, and the loop of every search by intervals: turns until the best is proven, or time is over."""
 
 from collections.abc import Callable
 
 from tableveil.control import Control, Progress, Stopped
 from tableveil.search.findings import Findings
 from tableveil.search.intervals import IntervalSearch
-from tableveil.search.outcome import SearchOutcome
-from tableveil.search.problem import Problem
+from tableveil.search.outcome import Problem, SearchOutcome
 
 Turn = Callable[[], None]
 
@@ -45,3 +44,20 @@ def prove(
         control.raise_if_cancelled()
         complete = False
     return findings.outcome(strategy, intervals.bound(), complete)
+
+
+def exact(
+    problem: Problem,
+    control: Control,
+    time_limit: float | None = None,
+    report: Callable[[Progress], None] = lambda progress: None,
+) -> SearchOutcome:
+    """The valid transformation with the least key: score, then sum of levels, then lexicographic order.
+
+    `time_limit` is in seconds; when it is over, the best found so far is returned with its gap. The most general
+    transformation is checked first, whatever the time, so that there is something to return.
+
+    Raises:
+        CancelledError: `control` was cancelled.
+    """
+    return prove("exact", lambda findings, intervals: intervals.step, problem, control, time_limit, report)

@@ -7,9 +7,8 @@ from tableveil.control import Control, Progress
 from tableveil.policy import SearchOptions, Strategy
 from tableveil.search.anytime import anytime
 from tableveil.search.best_first import best_first
-from tableveil.search.exact import exact
-from tableveil.search.outcome import SearchOutcome
-from tableveil.search.problem import Problem
+from tableveil.search.outcome import Problem, SearchOutcome
+from tableveil.search.proving import exact
 
 LARGEST_EXACT = 2_000_000
 """Up to this number of transformations, `AUTO` searches exactly: a million, with twelve columns, took ten seconds.

@@ -4,10 +4,9 @@ import logging
 from contextlib import ExitStack
 from pathlib import Path
 
-from tableveil.audit.copies import Copies
+from tableveil.audit.copies import Copies, Syslog
 from tableveil.audit.entry import Head
 from tableveil.audit.recorder import Recorder
-from tableveil.audit.syslog import Syslog
 from tableveil.audit.verify import Verified, verify
 from tableveil.backend import Database
 from tableveil.control import Control

@@ -150,7 +150,7 @@ def _objects_heading(release: release_service_pb2.Release) -> str:
 def _result(release: release_service_pb2.Release) -> Table:
     # See above.
     from tableveil.convert import privacy_in_words
-    from tableveil.convert.tables import loads_of
+    from tableveil.convert.names import loads_of
 
     policy = release.policy
     released = release.records - release.suppressed_records

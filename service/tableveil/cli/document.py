@@ -50,7 +50,7 @@ def _read(file: Path) -> policy_pb2.Policy:
 def _of_statement(file: Path) -> policy_pb2.Policy:
     # Parsing SQL loads DuckDB, which conversions between documents need not wait for.
     from tableveil.statements import parse
-    from tableveil.statements.split import split
+    from tableveil.statements.parse import split
     from tableveil.statements.statement import CreateAnonymized
 
     try:

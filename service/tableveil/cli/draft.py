@@ -40,7 +40,7 @@ def draft_policy(
     rows = source_reference(source.table, source.schema) if source.table is not None else source.query or ""
     draft = session.client.draft_policy(rows)
     if sql:
-        from tableveil.statements.draft import drafted_statement
+        from tableveil.statements.render import drafted_statement
 
         text = drafted_statement(draft) + "\n"
     else:
@@ -73,7 +73,7 @@ def widen(session: CommandSession, policy: PolicyFile, output: Path | None, over
     """
     if output is not None:
         require_free(output, "output", overwrite)
-    from tableveil.convert.tables import BOUND_TO, without_loads
+    from tableveil.convert.names import BOUND_TO, without_loads
 
     wider = session.client.widen_policy(policy.sound())
     again, loads = without_loads(wider.policy)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type
 import click
 
 if TYPE_CHECKING:
-    from tableveil.serving.setting import Setting
+    from tableveil.serving.settings import Setting
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 

@@ -181,7 +181,7 @@ def show(session: CommandSession, name: str, asked: _Parts, chart: Path | None, 
         output.json({"policy": release.policy} if asked.policy else {"release": release})
     elif asked.policy:
         # It is loaded where it is needed: most commands only ask the server.
-        from tableveil.convert.tables import BOUND_TO, without_loads
+        from tableveil.convert.names import BOUND_TO, without_loads
         from tableveil.document import to_yaml
 
         policy, loads = without_loads(release.policy)

@@ -64,7 +64,7 @@ def sql(
         except UnicodeDecodeError:
             raise click.BadParameter("the file is not text in UTF-8") from None
     # It loads sqlglot.
-    from tableveil.statements.split import split
+    from tableveil.statements.parse import split
 
     closed, left = split(text)
     statements = list(filter(str.strip, (*closed, left)))
@@ -106,7 +106,7 @@ def _execute(session: CommandSession, statement: str, on_unpublished: str, reque
 
 def _shell(session: CommandSession, on_unpublished: str = "fail") -> None:
     """Asks for statements until there are no more; a failed one ends nothing."""
-    from tableveil.statements.split import split
+    from tableveil.statements.parse import split
     from tableveil.statements.tokens import UnfinishedError
 
     session.output.tell(_HELP)

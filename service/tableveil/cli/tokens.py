@@ -108,7 +108,7 @@ def confirm(session: CommandSession, token: Sequence[str]) -> None:
 def _created_in(database: Path, principal: str, label: str, roles: Sequence[str], lifetime: timedelta) -> v1.Token:
     # DuckDB takes longer to load than most commands take.
     from tableveil.backend import Database, Settings
-    from tableveil.convert.tokens import token_to_proto
+    from tableveil.convert.grants import token_to_proto
     from tableveil.identity.tokens import Tokens
     from tableveil.state.lineage import notice_older_ledger
     from tableveil.state.migrate import migrate

@@ -18,7 +18,7 @@ def use_levels_of(policy: policy_pb2.Policy, release: release_service_pb2.Releas
             records have levels of their own, or nothing is generalized.
     """
     # The registry loads numpy, which a command that only asks the server does not.
-    from tableveil.convert.methods import methods_stated
+    from tableveil.convert.policy_from_proto import methods_stated
     from tableveil.policy.methods import METHODS, HandedOn
 
     method = next(iter(methods_stated(policy)), None)

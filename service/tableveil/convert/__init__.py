@@ -2,7 +2,6 @@
 
 from tableveil.convert.admin import backup_to_proto, finding_to_proto
 from tableveil.convert.canonical import canonical_json, policy_from_json
-from tableveil.convert.failures import failure_to_proto, fault_to_proto
 from tableveil.convert.hierarchies import stored_hierarchy_to_proto
 from tableveil.convert.hierarchy_views import (
     comparison_to_proto,
@@ -11,7 +10,7 @@ from tableveil.convert.hierarchy_views import (
     preview_to_proto,
     stored_levels_from_proto,
 )
-from tableveil.convert.jobs import job_to_proto
+from tableveil.convert.jobs import failure_to_proto, fault_to_proto, job_to_proto
 from tableveil.convert.names import job_name, job_number, release_name, release_number, result_name, result_number
 from tableveil.convert.pages import hierarchy_token, number_token, page_size, read_hierarchy_token, read_number_token
 from tableveil.convert.policy_from_proto import given_reason, policy_from_proto, stored_policy

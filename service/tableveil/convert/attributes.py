@@ -1,13 +1,41 @@
 """The columns of a policy, from the proto."""
 
-from tableveil.convert.aggregation import aggregation_from_proto
 from tableveil.convert.collect import Faults
-from tableveil.convert.enums import NULL_HANDLING, NULL_POSITIONS, ORDERS, ROLES
+from tableveil.convert.enums import AGGREGATE_FUNCTIONS, NULL_HANDLING, NULL_POSITIONS, ORDERS, ROLES, SCALES
 from tableveil.convert.fields import from_message
 from tableveil.convert.hierarchies import hierarchy_from_proto
 from tableveil.hierarchy.rules import SuppressionOnly
-from tableveil.policy import AttributePolicy, Elements, NullHandling, OrderBy, Role, ValueOrder
+from tableveil.policy import (
+    AggregateFunction,
+    Aggregation,
+    AttributePolicy,
+    Elements,
+    NullHandling,
+    OrderBy,
+    Role,
+    Scale,
+    ValueOrder,
+)
 from tableveil.v1 import policy_pb2
+
+USUAL = {
+    Scale.NUMERIC: AggregateFunction.MEAN,
+    Scale.ORDINAL: AggregateFunction.MEDIAN,
+    Scale.NOMINAL: AggregateFunction.MODE,
+}
+"""The function that a policy means if it names none."""
+
+
+def aggregation_from_proto(message: policy_pb2.Aggregation, path: str, faults: Faults) -> Aggregation:
+    """The aggregation of the attribute with the field `path`; faults are added to `faults`."""
+    scale = faults.enum(message.scale, SCALES, f"{path}.scale", Scale.NUMERIC)
+    return Aggregation(
+        function=faults.enum(message.function, AGGREGATE_FUNCTIONS, f"{path}.function", USUAL[scale]),
+        scale=scale,
+        grid=faults.decimal(message.grid, f"{path}.grid"),
+        bottom_coding=message.bottom_coding,
+        top_coding=message.top_coding,
+    )
 
 
 def attribute_from_proto(

@@ -10,8 +10,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from tableveil.convert.decimals import decimal_to_text
 from tableveil.convert.enums import enum_map
-from tableveil.convert.names import job_name, result_name
-from tableveil.convert.tables import table_to_proto
+from tableveil.convert.names import job_name, result_name, table_to_proto
 from tableveil.convert.times import duration, timestamp
 from tableveil.policy import TableReference
 from tableveil.state.kinds import JobKind

@@ -9,8 +9,8 @@ from tableveil.backend import folded
 from tableveil.convert.enums import ROLES
 from tableveil.convert.fields import to_message
 from tableveil.convert.hierarchies import hierarchy_to_proto
+from tableveil.convert.names import table_to_proto
 from tableveil.convert.privacies import complete
-from tableveil.convert.tables import table_to_proto
 from tableveil.drafting import ColumnDraft, PolicyDraft, Remark, RemarkKind
 from tableveil.policy import Role
 from tableveil.v1 import draft_service_pb2 as v1

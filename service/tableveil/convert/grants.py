@@ -1,11 +1,19 @@
-"""Grants, and the rules of schemas, as messages."""
+"""Grants, rules of schemas, tokens and privacy budgets as messages."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+
+from google.protobuf.duration_pb2 import Duration
 
 from tableveil.access import AccessRole, Grant, Scope, WantedGrant
+from tableveil.convert.decimals import decimal_to_text
 from tableveil.convert.enums import ACCESS_ROLES
 from tableveil.convert.names import release_name, release_number
 from tableveil.convert.times import timestamp
 from tableveil.errors import Fault, InvalidError
+from tableveil.state.privacy_budgets import PrivacyBudget
 from tableveil.state.schema_rules import SchemaRule
+from tableveil.state.tokens import Token
 from tableveil.v1 import access_service_pb2 as v1
 
 
@@ -57,3 +65,52 @@ def schema_rule_to_proto(rule: SchemaRule) -> v1.SchemaRule:
         set_time=timestamp(rule.set_at),
         name=f"schemaRules/{rule.schema_name}",
     )
+
+
+def budget_to_proto(budget: PrivacyBudget) -> v1.PrivacyBudget:
+    """The message of a budget, with what is spent of it."""
+    return v1.PrivacyBudget(
+        people=budget.people,
+        tables=budget.tables,
+        epsilon=decimal_to_text(budget.epsilon),
+        delta=decimal_to_text(budget.delta),
+        spent_epsilon=decimal_to_text(budget.spent_epsilon),
+        spent_delta=decimal_to_text(budget.spent_delta),
+        set_by=budget.set_by,
+        set_time=timestamp(budget.set_at),
+        outdated=budget.outdated,
+        name=f"privacyBudgets/{budget.people}",
+    )
+
+
+def token_to_proto(token: Token, secret: str = "") -> v1.Token:
+    """All that is known of a token; the text of a new one is its `secret`."""
+    return v1.Token(
+        name=f"tokens/{token.number}",
+        principal=token.principal,
+        label=token.label,
+        roles=[ACCESS_ROLES.to_proto(AccessRole(role)) for role in token.roles],
+        create_time=timestamp(token.created_at),
+        expire_time=timestamp(token.expires_at),
+        last_use_time=timestamp(token.last_used_at),
+        revoke_time=timestamp(token.revoked_at),
+        suspended=token.suspended,
+        secret=secret,
+    )
+
+
+def roles_from_proto(numbers: Iterable[int]) -> list[AccessRole]:
+    """The roles; `InvalidError` if a number is none."""
+    roles = [ACCESS_ROLES.from_proto(number) for number in numbers]
+    if None in roles:
+        raise InvalidError.of("TOKEN_INVALID", "roles", "a number that is no role", ACCESS_ROLES.names)
+    return [role for role in roles if role]
+
+
+def lifetime_from_proto(message: Duration) -> timedelta:
+    """The lifetime; `InvalidError` if no clock has it."""
+    try:
+        return message.ToTimedelta()
+    except (ValueError, OverflowError):
+        expected = "seconds, and nanoseconds below 1e9"
+        raise InvalidError.of("TOKEN_INVALID", "lifetime", "no duration", expected) from None

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tableveil.convert.collect import Faults
 from tableveil.convert.hierarchies import hierarchy_from_proto, stored_hierarchy_to_proto
-from tableveil.convert.tables import table_from_proto
+from tableveil.convert.names import table_from_proto
 from tableveil.dictionary import Coverage, Preview, PreviewRequest
 from tableveil.errors import InvalidError
 from tableveil.hierarchy import HierarchyDefinition, InlineLevels, PreviewGroup, PreviewLevel, StoredLevels

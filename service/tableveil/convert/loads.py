@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from google.protobuf.json_format import MessageToDict
 
 from tableveil.convert.enums import EnumMap
-from tableveil.convert.names import load_name, release_name
-from tableveil.convert.tables import table_from_proto, table_to_proto
+from tableveil.convert.names import load_name, release_name, table_from_proto, table_to_proto
 from tableveil.convert.times import duration, timestamp
 from tableveil.errors import Fault, InvalidError, shortened
 from tableveil.loading import CsvEncoding, CsvFormat, FileFormat, ParquetFormat, RejectedLine
 from tableveil.lookups.tables import ListedTable
 from tableveil.policy import TableReference
+from tableveil.runtime.answered import LONGEST
 from tableveil.runtime.loads import Loaded, LoadRequest
 from tableveil.runtime.removals import Erasure
-from tableveil.runtime.request_id import LONGEST
 from tableveil.source.description import ColumnDescription, TableDescription
 from tableveil.state.loads import Load, LoadMode
 from tableveil.state.releases import Release

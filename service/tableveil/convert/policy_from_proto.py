@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from typing import cast
+from typing import Any, cast
 
 from google.protobuf import json_format
 from google.protobuf.message import Message
@@ -23,22 +23,24 @@ from tableveil.convert.enums import (
     SUPPRESSED_RECORDS,
 )
 from tableveil.convert.fields import from_message
-from tableveil.convert.game import game_from_proto
-from tableveil.convert.methods import lists_of_methods, methods_from_proto
+from tableveil.convert.names import DEFAULT_SCHEMA, UNBOUND, loads_of, unbound
 from tableveil.convert.population import population_from_proto
 from tableveil.convert.privacy import privacy_from_proto
-from tableveil.convert.quality import quality_from_proto
 from tableveil.convert.related import check_said_already, columns_by_table, people_table, related_from_proto
-from tableveil.convert.tables import DEFAULT_SCHEMA, UNBOUND, loads_of, unbound
 from tableveil.errors import Fault, InternalError, InvalidError, shortened
 from tableveil.policy import (
     DEFAULT_RISK_THRESHOLDS,
+    METHODS,
     NO_LIMIT,
     Choose,
     Documentation,
+    Game,
     IfExists,
+    LossModel,
+    MethodTraits,
     Policy,
     PrivacyModel,
+    QualityModel,
     RelatedTables,
     ReleaseGuards,
     ReleaseKind,
@@ -49,7 +51,55 @@ from tableveil.policy import (
     SuppressedRecords,
     validate_policy,
 )
+from tableveil.policy.methods.related_tables import RELATED_TABLES
+from tableveil.policy.quality import FIELDS
 from tableveil.v1 import policy_pb2
+
+
+def methods_from_proto(message: policy_pb2.Policy, faults: Faults) -> tuple[Any, ...]:
+    """The options of each method that a policy asks for, but for related tables; faults are added to `faults`."""
+    return tuple(
+        from_message(method.kind, getattr(message, method.field), method.field, faults)
+        for method in methods_stated(message)
+        if method is not RELATED_TABLES
+    )
+
+
+def methods_stated(message: policy_pb2.Policy) -> tuple[MethodTraits[Any], ...]:
+    """The methods that a policy asks for by their fields."""
+    stated = {field.name for field, _ in message.ListFields()}
+    return tuple(method for method in METHODS if method.field in stated)
+
+
+def leave_out(message: policy_pb2.Policy, method: MethodTraits[Any]) -> None:
+    """Takes a method out of a policy, with its options."""
+    fields: Message = message
+    fields.ClearField(method.field)
+
+
+def lists_of_methods(message: policy_pb2.Policy) -> Iterator[tuple[str, str, int]]:
+    """The lists in the options of a policy's methods: what they are, their fields, and their lengths."""
+    for field in filter(None, (method.field for method in METHODS)):
+        for listed, entries in getattr(message, field).ListFields():
+            if listed.is_repeated:
+                yield "method", f"{field}.{listed.name}", len(entries)
+
+
+_MODELS = {name: model for model, name in FIELDS.items()}
+
+
+def quality_from_proto(message: policy_pb2.QualityModel, faults: Faults) -> QualityModel:
+    """The model in a policy's `quality_model`, loss if it names none; faults are added to `faults`."""
+    kind = message.WhichOneof("kind")
+    if kind is None:
+        return LossModel()
+    return from_message(_MODELS[kind], getattr(message, kind), f"quality_model.{kind}", faults)
+
+
+def game_from_proto(message: policy_pb2.Game, faults: Faults) -> Game:
+    """The game in a policy's `game`; faults are added to `faults`."""
+    return from_message(Game, message, "game", faults)
+
 
 # Far above the needs of any table or person, far below the number that would occupy the server.
 _MOST = {

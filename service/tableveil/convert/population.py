@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from tableveil.convert.collect import Faults
-from tableveil.convert.tables import table_from_proto
+from tableveil.convert.names import table_from_proto
 from tableveil.policy import Population
 from tableveil.v1 import policy_pb2
 

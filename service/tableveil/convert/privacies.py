@@ -7,7 +7,7 @@ from dataclasses import replace
 from google.protobuf import json_format
 
 from tableveil.backend import folded
-from tableveil.convert.tables import table_to_proto
+from tableveil.convert.names import table_to_proto
 from tableveil.convert.times import timestamp
 from tableveil.errors import Fault
 from tableveil.policy import TableReference

@@ -12,11 +12,10 @@ from tableveil.convert.collect import Faults
 from tableveil.convert.copied import copied, result_to_proto
 from tableveil.convert.drafts import declare, drafted_attribute, policy_draft_to_proto
 from tableveil.convert.enums import READERS, ROLES
-from tableveil.convert.methods import leave_out
-from tableveil.convert.policy_from_proto import policy_from_proto
+from tableveil.convert.names import table_from_proto
+from tableveil.convert.policy_from_proto import leave_out, policy_from_proto
 from tableveil.convert.privacies import table_privacy_to_proto
 from tableveil.convert.submission import Read, Submission
-from tableveil.convert.tables import table_from_proto
 from tableveil.drafting import PolicyDraft
 from tableveil.errors import Fault, InvalidError
 from tableveil.pipelines.alternatives import Variant

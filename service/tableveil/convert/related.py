@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from tableveil.convert.collect import Faults
 from tableveil.convert.enums import enum_map
-from tableveil.convert.tables import DEFAULT_SCHEMA
+from tableveil.convert.names import DEFAULT_SCHEMA
 from tableveil.errors import nearest, shortened
 from tableveil.policy import Anchor, AttributePolicy, EventTable, Orphans, RelatedTables, RelativeTime, TableReference
 from tableveil.v1 import policy_pb2

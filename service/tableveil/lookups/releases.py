@@ -9,8 +9,7 @@ import pyarrow as pa
 from tableveil.backend import Database, Ledger, folded, present_visibility
 from tableveil.errors import NotFoundError, nearest, shortened
 from tableveil.lifecycle import JointFigures, joint_figures, require_public
-from tableveil.lookups.results import Results
-from tableveil.lookups.rows import ROWS_PER_BATCH, readable
+from tableveil.lookups.results import ROWS_PER_BATCH, Results, readable
 from tableveil.policy import TableReference
 from tableveil.state import jobs
 from tableveil.state.kinds import JobKind

@@ -1,18 +1,34 @@
-"""The results of jobs, as the service offers them."""
+"""The results of jobs, and rows of tables, as the service offers them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Generic, TypeVar
 
 import pyarrow as pa
+from sqlglot import exp
 
-from tableveil.backend import Database, Ledger
+from tableveil.backend import WITHOUT_ARROW, Database, Ledger, Session, alias, cast, column, table
 from tableveil.errors import NotFoundError
-from tableveil.lookups.rows import ROWS_PER_BATCH, readable
 from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state.kinds import KINDS, JobKind, StoredKind
 from tableveil.state.risk_analyses import RiskAnalysis
 from tableveil.state.seen import UNHIDDEN, Condition
+
+ROWS_PER_BATCH = 8192
+
+
+def readable(session: Session, schema: str, name: str) -> exp.Select:
+    """The query for all columns of a table or view, in types that Arrow has."""
+    # By its full name: the schema may have the database's name.
+    full = table(name, schema, session.catalog)
+    read = [
+        alias(cast(column(source_column), WITHOUT_ARROW[type_]), source_column)
+        if type_ in WITHOUT_ARROW
+        else column(source_column)
+        for source_column, type_ in session.described(exp.select("*").from_(full))
+    ]
+    return exp.select(*read).from_(full)
+
 
 Result = TypeVar("Result")
 

@@ -8,8 +8,7 @@ from tableveil.errors import CancelledError
 from tableveil.policy import TableReference
 from tableveil.source import find_table
 from tableveil.source.description import TableDescription, describe
-from tableveil.source.missing import invalid
-from tableveil.source.tables import STATE_SCHEMA, listed, without_values
+from tableveil.source.tables import STATE_SCHEMA, invalid, listed, without_values
 
 
 @dataclass(frozen=True, slots=True)

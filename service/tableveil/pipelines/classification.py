@@ -25,11 +25,10 @@ from tableveil.pipelines.assessed_release import (
     unfit,
     written_rows,
 )
-from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.job import JobContext, store_result
 from tableveil.pipelines.levels_inside_folds import ChosenInside
 from tableveil.pipelines.read import Dictionaries
 from tableveil.pipelines.released_rows import PolicyOf
-from tableveil.pipelines.result import store_result
 from tableveil.pipelines.work import Work
 from tableveil.policy import TableReference
 from tableveil.requests.classification import ClassificationRequest

@@ -28,9 +28,9 @@ from tableveil.source import RowsToAnalyze, Source, find_source, resolve_analyze
 from tableveil.source.collectible import check_collectible
 from tableveil.source.drafted import column_facts
 from tableveil.source.lists import lists_in
-from tableveil.source.missing import invalid
 from tableveil.source.query import take_snapshot
 from tableveil.source.recurring import columns_numbering_people
+from tableveil.source.tables import invalid
 
 _Found = TypeVar("_Found")
 

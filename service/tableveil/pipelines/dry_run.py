@@ -20,9 +20,8 @@ from tableveil.lifecycle import (
     rehearse,
 )
 from tableveil.pipelines.anonymize import solved, with_notes
-from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.job import JobContext, store_result
 from tableveil.pipelines.read import hierarchies_of
-from tableveil.pipelines.result import store_result
 from tableveil.pipelines.work import Work, fitting, policy_work
 from tableveil.policy import Policy, ReleaseGuards, ReleaseKind, early_warnings
 from tableveil.release import ReleasePlan

@@ -6,11 +6,10 @@ from dataclasses import replace
 from tableveil.counting import open_counter
 from tableveil.errors import InvalidError
 from tableveil.pipelines.anonymize import method_of
-from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.job import JobContext, store_result
 from tableveil.pipelines.privacy import privacy_for
 from tableveil.pipelines.quality import quality_for
 from tableveil.pipelines.read import check_enough, count_classes, dictionaries_of, hierarchies_of
-from tableveil.pipelines.result import store_result
 from tableveil.pipelines.work import Work, policy_work
 from tableveil.policy import Policy, SuppressedRecords
 from tableveil.requests.frontier import FrontierGrid, with_k

@@ -1,16 +1,45 @@
-"""The context of a running job: its database session, its control, and its report."""
+"""The context of a running job: its database session, its control, its reports, and its end."""
 
-from collections.abc import Collection
+import time
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.backend import Database, Session, WarehouseSession
-from tableveil.control import Control
+from tableveil.control import Control, Progress
+from tableveil.errors import Warned, by_rank
 from tableveil.pipelines.released_rows import PolicyOf
-from tableveil.pipelines.report import JobReport
+from tableveil.state import jobs
+from tableveil.state.jobs import JobPhase, JobState, Outcome
+from tableveil.state.mapper import NumberedTable
+
+
+@dataclass(slots=True)
+class JobReport:
+    """Reports each phase as it begins, and the progress of the search; measures the phases."""
+
+    on_phase: Callable[[JobPhase], None] = lambda phase: None
+    on_progress: Callable[[Progress], None] = lambda progress: None
+    started: float = field(default_factory=time.monotonic)
+    _began: list[tuple[JobPhase, float]] = field(default_factory=list)
+
+    def phase(self, phase: JobPhase) -> None:
+        """Reports that a phase begins."""
+        self._began.append((phase, time.monotonic()))
+        self.on_phase(phase)
+
+    def elapsed(self) -> float:
+        """Seconds since the job started."""
+        return time.monotonic() - self.started
+
+    def seconds(self) -> dict[str, float]:
+        """Seconds of each phase; the last one's up to now. A job that ends before the first has none."""
+        ends = [*(began for _, began in self._began[1:]), time.monotonic()]
+        return {phase.value.lower(): end - began for (phase, began), end in zip(self._began, ends, strict=False)}
+
 
 EVERY_SCHEMA = "*"
 """Stands for every schema among those whose releases need approval."""
@@ -69,3 +98,25 @@ class JobContext:
 def waits_in(schema: str, approval: Collection[str]) -> bool:
     """Whether a schema is among those whose releases wait for approval."""
     return EVERY_SCHEMA in approval or schema.casefold() in {name.casefold() for name in approval}
+
+
+Result = TypeVar("Result")
+
+
+def store_result(
+    job: JobContext, results: NumberedTable[Any], make: Callable[[int], Result], warnings: Iterable[Warned] = ()
+) -> int:
+    """Stores the result that `make` makes for its number, in one transaction, and returns the number.
+
+    Raises:
+        TableveilError: nothing was stored.
+    """
+    job.report.phase(JobPhase.WRITING)
+    ledger = job.session.ledger
+    with job.session.transaction():
+        number = results.next_number(ledger)
+        results.insert(ledger, [make(number)])
+        # The manager looks for the outcome: a commit that reports success may have written nothing.
+        outcome = Outcome(JobState.SUCCEEDED, jobs.now(), number, warnings=by_rank(warnings))
+        jobs.insert_outcome(ledger, job.number, outcome)
+    return number

@@ -1,8 +1,10 @@
-"""The lattice that a policy allows, given the tops of its hierarchies."""
+"""The lattice that a policy allows, given the tops of its hierarchies, and whether all of it can be tried."""
 
 from collections.abc import Sequence
 
-from tableveil.errors import Fault
+from tableveil.counting import BaseHistogram
+from tableveil.errors import Fault, InvalidError
+from tableveil.game.counting import MOST_PAIRS, MOST_TRANSFORMATIONS, enumerable
 from tableveil.lattice import Axis, Lattice
 from tableveil.policy import Policy, check_common_level, level_field
 
@@ -40,3 +42,16 @@ def lattice_of(policy: Policy, tops: Sequence[int]) -> tuple[Lattice | None, lis
     if levels:
         bottom = most = [levels[column] for column in columns]
     return Lattice(tuple(bottom), tuple(most), tuple(axes)), []
+
+
+def check_enumerable(base: BaseHistogram, lattice: Lattice) -> None:
+    """Raises `InvalidError` if there are too many transformations for so many combinations of values."""
+    combinations = max(base.combinations, base.population.rows if base.population is not None else 0)
+    if not enumerable(combinations, lattice):
+        raise InvalidError.of(
+            "TOO_MANY_TRANSFORMATIONS",
+            "attributes",
+            f"{lattice.size:,} transformations of {combinations:,} combinations of values, all of which are tried",
+            f"at most {MOST_TRANSFORMATIONS:,} transformations, and at most {MOST_PAIRS:,} of both multiplied",
+            "Raise minimum_level or lower maximum_level of some quasi-identifiers, or shorten their hierarchies.",
+        )

@@ -14,8 +14,7 @@ from tableveil.features.paired import Paired, pair
 from tableveil.features.sampled import Sample, draw_sample
 from tableveil.pipelines.assessed_release import Assessed, check_unchanged, count_again
 from tableveil.pipelines.full_domain import chosen_plan
-from tableveil.pipelines.job import JobContext
-from tableveil.pipelines.report import JobReport
+from tableveil.pipelines.job import JobContext, JobReport
 from tableveil.policy import TableReference
 from tableveil.source import Source
 

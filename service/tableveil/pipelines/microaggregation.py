@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tableveil.aggregation.aggregates import aggregate, all_same
-from tableveil.aggregation.columns import AggregatedColumn
-from tableveil.aggregation.points import Clustered, Points
+from tableveil.aggregation.points import AggregatedColumn, Clustered, Points
 from tableveil.backend import Session
 from tableveil.classes import EquivalenceClasses, SensitiveColumn
 from tableveil.control import Progress

@@ -7,12 +7,11 @@ from tableveil.errors import InvalidError
 from tableveil.game.sweep import Sweep, SweptGame, SweptSource, payout_sweep
 from tableveil.hierarchy import UncountableError
 from tableveil.lattice import Lattice
-from tableveil.pipelines.enumerable import check_enumerable
-from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.job import JobContext, store_result
+from tableveil.pipelines.lattice import check_enumerable
 from tableveil.pipelines.privacy import check_contained, check_population
 from tableveil.pipelines.quality import uncountable
 from tableveil.pipelines.read import dictionaries_of, hierarchies_of
-from tableveil.pipelines.result import store_result
 from tableveil.pipelines.work import Work, policy_work
 from tableveil.policy import Policy
 from tableveil.requests.payout_sweep import SweptGains, safe_harbor_of

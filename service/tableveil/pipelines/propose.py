@@ -13,16 +13,15 @@ from tableveil.pipelines.alternatives import LOCAL, MOST_HIDDEN, Tried, Variant,
 from tableveil.pipelines.chosen_columns import Narrowed, chosen_columns, paid_by
 from tableveil.pipelines.combined_person import same_in, with_person
 from tableveil.pipelines.draft import draft_of, with_lists
-from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.job import JobContext, store_result
 from tableveil.pipelines.proposal_forecast import Foreseen, foreseen, newest_month
-from tableveil.pipelines.result import store_result
 from tableveil.pipelines.work import Work
 from tableveil.policy import Policy, Role, TableReference
 from tableveil.requests.proposal import ProposalRequest, ReleaseReaders
 from tableveil.source import Source, find_source, resolve_source
 from tableveil.source.doubtful import Doubts, doubts, largest_shares
-from tableveil.source.missing import invalid, missing_column
 from tableveil.source.query import take_snapshot
+from tableveil.source.tables import invalid, missing_column
 from tableveil.state import jobs, table_privacy
 from tableveil.state.jobs import JobPhase
 from tableveil.state.kinds import JobKind

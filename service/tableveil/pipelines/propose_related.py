@@ -8,15 +8,14 @@ from tableveil.backend import WarehouseSession
 from tableveil.control import Progress, Stopped
 from tableveil.errors import CancelledError, Fault, InfeasibleError, InvalidError, shortened, undecided
 from tableveil.pipelines.alternatives import LATE, column_left, rehearsed_within
-from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.job import JobContext, store_result
 from tableveil.pipelines.propose import READERS_UNSAID
-from tableveil.pipelines.result import store_result
 from tableveil.pipelines.work import Work, fitting, policy_work
 from tableveil.policy import Policy, Role, TableReference
 from tableveil.requests.proposal import ProposalRequest
 from tableveil.source import resolve_source
 from tableveil.source.facts import records_in
-from tableveil.source.missing import invalid
+from tableveil.source.tables import invalid
 from tableveil.state import jobs
 from tableveil.state.jobs import JobPhase
 from tableveil.state.kinds import JobKind

@@ -15,8 +15,8 @@ from tableveil.hierarchy import ValueKind
 from tableveil.privacy.guarantees import reached_by_values
 from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.source import Analyzed
-from tableveil.source.missing import missing_column
 from tableveil.source.query import take_snapshot
+from tableveil.source.tables import missing_column
 from tableveil.state.releases import Release
 from tableveil.state.risk_analyses import Measure
 

@@ -20,7 +20,7 @@ from tableveil.dictionary import (
     read_together,
 )
 from tableveil.dictionary.closed import check_closed
-from tableveil.dictionary.coded import CodedAttribute
+from tableveil.dictionary.values import CodedAttribute
 from tableveil.errors import Fault, InfeasibleError, InvalidError, Warned, depending_on, must_decide, shortened
 from tableveil.hierarchy import InlineLevels, RuleHierarchy, StoredLevels, ValueKind
 from tableveil.hierarchy.definition import ListedHierarchy
@@ -28,7 +28,6 @@ from tableveil.lattice import Lattice
 from tableveil.lifecycle import check_kept, check_place, check_read, check_target, find_earlier, find_new_keys, named
 from tableveil.loading import unbound_note
 from tableveil.pipelines.inherited import Inherited, with_earlier_models
-from tableveil.pipelines.joint_features import joint_dictionaries
 from tableveil.pipelines.known_classes import check_known_classes
 from tableveil.pipelines.lattice import lattice_of
 from tableveil.pipelines.privacy import (
@@ -39,6 +38,7 @@ from tableveil.pipelines.privacy import (
     ordered_columns,
     plays_in_population,
 )
+from tableveil.pipelines.quality import joint_dictionaries
 from tableveil.pipelines.released_rows import PolicyOf
 from tableveil.policy import JobPart, KAnonymity, Policy, Role
 from tableveil.risk import ClassSizes

@@ -26,10 +26,9 @@ from tableveil.hierarchy import UncountableError
 from tableveil.lattice import Lattice
 from tableveil.lifecycle import Solution
 from tableveil.pipelines.advice import is_empty, says_nothing
-from tableveil.pipelines.enumerable import check_enumerable
 from tableveil.pipelines.infeasible import too_few_released
 from tableveil.pipelines.job import JobContext
-from tableveil.pipelines.lattice import lattice_of
+from tableveil.pipelines.lattice import check_enumerable, lattice_of
 from tableveil.pipelines.own_levels import erased_columns, own_losses, plan_of
 from tableveil.pipelines.quality import uncountable
 from tableveil.pipelines.read import Counted, Dictionaries, count_classes

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tableveil.backend import Session, render, table
 from tableveil.counting import open_counter
 from tableveil.dictionary import Dictionary, build_dictionary, read_together
-from tableveil.dictionary.coded import CodedAttribute
+from tableveil.dictionary.values import CodedAttribute
 from tableveil.errors import Fault, InfeasibleError, InvalidError, Warned, by_rank, must_decide, note, shortened
 from tableveil.hierarchy import InlineLevels, RuleHierarchy, ValueKind, label_values
 from tableveil.hierarchy.rules import SuppressionOnly

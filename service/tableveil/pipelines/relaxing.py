@@ -5,7 +5,7 @@ from dataclasses import replace
 from tableveil.backend import Session
 from tableveil.classes import ClassCounter, Effort, RememberingCounter
 from tableveil.counting import BaseHistogram
-from tableveil.counting.memory import memory_limit
+from tableveil.counting.cost import memory_limit
 from tableveil.pipelines.inherited import also_meeting
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.lattice import lattice_of

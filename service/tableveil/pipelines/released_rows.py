@@ -8,8 +8,7 @@ from tableveil.errors import ConflictError, Fault, NotFoundError, shortened
 from tableveil.lifecycle import place_of, require_current, require_here
 from tableveil.policy import Policy, ReleaseKind, SuppressedRecords, TableReference
 from tableveil.source import Source, find_source, fingerprint
-from tableveil.source.missing import MissingTable
-from tableveil.source.tables import STATE_SCHEMA
+from tableveil.source.tables import STATE_SCHEMA, MissingTable
 from tableveil.state.migrate import fingerprint_key
 from tableveil.state.releases import RELEASES, Release
 

@@ -1,6 +1,6 @@
 """One job from request to risk analysis: read, count every combination of values, measure, store the result."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,22 +9,29 @@ from sqlglot import exp
 
 from tableveil.backend import WarehouseSession, table
 from tableveil.control import Control
-from tableveil.counting import CountedFrequencies, count_frequencies, weight_facts, write_frequencies
+from tableveil.counting import (
+    CountedFrequencies,
+    count_frequencies,
+    count_people,
+    owned_classes,
+    weight_facts,
+    write_frequencies,
+)
 from tableveil.errors import Fault, Warned, shortened
-from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.job import JobContext, store_result
 from tableveil.pipelines.privacy import check_size, people_in
 from tableveil.pipelines.reached import reached, reached_by_release, saying_something
 from tableveil.pipelines.released_rows import PolicyOf, current_release
-from tableveil.pipelines.result import store_result
 from tableveil.pipelines.risk_measures import (
     compared_measures,
+    compared_of_people,
     individual_measures,
+    people_measures,
     population_measures,
     reidentification_measures,
     special_measures,
     subset_rows,
 )
-from tableveil.pipelines.risk_of_people import OF_RECORDS, check_owners, of_people
 from tableveil.pipelines.risk_subject import beside_events, resolve_subject, unfit, with_guessed
 from tableveil.pipelines.work import Work
 from tableveil.policy import UniquenessEstimator
@@ -39,6 +46,7 @@ from tableveil.risk import (
     default_size,
     individual_risk,
     individual_risks,
+    people_risk,
     population_estimates,
     reidentification_risk,
     subset_risks,
@@ -51,6 +59,60 @@ from tableveil.state.jobs import JobPhase
 from tableveil.state.kinds import JobKind
 from tableveil.state.migrate import fingerprint_key
 from tableveil.state.risk_analyses import RISK_ANALYSES, ComparedRisk, Measure, SubsetRisk
+
+
+def check_owners(session: WarehouseSession, request: RiskRequest, analyzed: Analyzed) -> tuple[bool, list[Fault]]:
+    """Whether people have several records; and the faults of what takes every record for another person then."""
+    if analyzed.person is None:
+        return False, []
+    records, without, people = count_people(session, analyzed)
+    if without:
+        actual = f"{without:,} records without a value in {shortened(analyzed.person.name)}"
+        hint = "Leave them out by a query, or give them one."
+        return False, [Fault("person_column", actual, "a person for every record", hint)]
+    if people == records:
+        return False, []
+    return True, list(_check_counts_records(request, f"although {people:,} people have {records:,} records"))
+
+
+def _check_counts_records(request: RiskRequest, actual: str) -> Iterator[Fault]:
+    hint = "Leave it out, or leave person_column out, and analyze a query that has one row of each person."
+    for field, given in (
+        ("population", request.population is not None),
+        ("weight_column", bool(request.weight_column)),
+        ("largest_subset", request.largest_subset is not None),
+        ("records", request.records),
+    ):
+        if given:
+            yield Fault(field, f"{field}, which takes every record for another person, {actual}", "none", hint)
+
+
+def of_people(
+    session: WarehouseSession, request: RiskRequest, analyzed: Analyzed
+) -> tuple[int, int, tuple[Measure, ...], tuple[ComparedRisk, ...]]:
+    """The numbers of records and classes, the measures, and those of the sets that are compared."""
+    risk = people_risk(owned_classes(session, analyzed, analyzed.quasi_identifiers), request.thresholds)
+    by_name = {source_column.name: source_column for source_column in analyzed.quasi_identifiers}
+    compared = tuple(
+        ComparedRisk(
+            names,
+            compared_of_people(
+                people_risk(owned_classes(session, analyzed, [by_name[name] for name in names]), request.thresholds)
+            ),
+        )
+        for names in request.compare
+    )
+    return risk.records, risk.classes, tuple(people_measures(risk)), compared
+
+
+OF_RECORDS = Warned(
+    "People have several records. The prosecutor's risk is the largest share that one person has of a record's class, "
+    "and 1 / its people stands beside it. The journalist's and the marketer's risk, estimates of a population, subsets "
+    "of columns and special uniques take every record for another person: they are left out.",
+    field="person_column",
+)
+"""The warning of an analysis of people with several records."""
+
 
 MOST_PEOPLE = 10**15
 """More people than ever lived; whole numbers up to it are exact as floating-point ones."""

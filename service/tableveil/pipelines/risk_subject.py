@@ -12,8 +12,8 @@ from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.risk import MOST_SUBSETS, largest_size, number_of_subsets
 from tableveil.source import Analyzed, RowsToAnalyze, Source, find_source, resolve_analyzed
 from tableveil.source.drafted import role_facts
-from tableveil.source.missing import invalid
 from tableveil.source.query import take_snapshot
+from tableveil.source.tables import invalid
 
 
 def resolve_subject(

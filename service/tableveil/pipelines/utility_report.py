@@ -5,13 +5,12 @@ from collections.abc import Iterator, Sequence
 from tableveil.backend import Session, WarehouseSession
 from tableveil.control import Progress
 from tableveil.dictionary import build_dictionary
-from tableveil.dictionary.coded import CodedAttribute
+from tableveil.dictionary.values import CodedAttribute
 from tableveil.errors import listed, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.pipelines.assessed_release import hierarchies_then
-from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.job import JobContext, store_result
 from tableveil.pipelines.released_rows import PolicyOf, current_release, rows_of, source_of
-from tableveil.pipelines.result import store_result
 from tableveil.pipelines.work import Work
 from tableveil.policy import Policy, Role
 from tableveil.source import columns_of

@@ -1,15 +1,14 @@
 """How jobs run: submitted, queued, run by worker threads, watched, and remembered in the database."""
 
 from tableveil.runtime.answered import AnsweredRequests
+from tableveil.runtime.follow_up import Matches
 from tableveil.runtime.loads import Loads
 from tableveil.runtime.manager import JobManager
-from tableveil.runtime.matches import Matches
 from tableveil.runtime.model import Failure, FailureKind, Job
 from tableveil.runtime.opening import open_jobs
 from tableveil.runtime.publishing import Publishing
-from tableveil.runtime.queue import QueueLimits
+from tableveil.runtime.queue import JobSettings, QueueLimits
 from tableveil.runtime.removals import Removals
 from tableveil.runtime.retention import Retention
-from tableveil.runtime.settings import JobSettings
 from tableveil.runtime.upkeep import Upkeep
 from tableveil.runtime.worksheets import Worksheets

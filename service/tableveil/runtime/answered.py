@@ -5,11 +5,24 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from tableveil.backend import Database, committed_with
-from tableveil.errors import BusyError, ConflictError, shortened
-from tableveil.runtime.request_id import check_request_id
+from tableveil.errors import BusyError, ConflictError, InvalidError, shortened
 from tableveil.state import answered_requests as store
 from tableveil.state.answered_requests import Answered, RequestKey
 from tableveil.state.jobs import now
+
+LONGEST = 1000
+"""Characters: orchestrators put the names of pipeline, run and task together."""
+
+
+def check_request_id(request_id: str) -> None:
+    """Raises `InvalidError` for a name that is too long, or could not be shown in a terminal as it is."""
+    if len(request_id) > LONGEST or not request_id.isprintable():
+        raise InvalidError.of(
+            "REQUEST_ID_INVALID",
+            "request_id",
+            shortened(request_id),
+            f"at most {LONGEST:,} printable characters, without line breaks or control characters",
+        )
 
 
 class AnsweredRequests:

@@ -56,10 +56,9 @@ from tableveil.loading import (
 )
 from tableveil.operate import check_free_space
 from tableveil.policy import TableReference
+from tableveil.runtime.answered import check_request_id
 from tableveil.runtime.manager import JobManager
-from tableveil.runtime.request_id import check_request_id
-from tableveil.source.missing import invalid
-from tableveil.source.tables import described_table, find_schema, without_values
+from tableveil.source.tables import described_table, find_schema, invalid, without_values
 from tableveil.state import loads as store
 from tableveil.state.jobs import now
 from tableveil.state.loads import Load, LoadMode

@@ -6,18 +6,15 @@ from collections.abc import Callable
 
 from tableveil.backend import Database
 from tableveil.control.current_job import at_hand
-from tableveil.counting.memory import memory_limit
+from tableveil.counting.cost import memory_limit
 from tableveil.errors import CancelledError, ConflictError
 from tableveil.pipelines.released_rows import PolicyOf
-from tableveil.runtime.checksums import Checksums
-from tableveil.runtime.expiry import Expiry
+from tableveil.runtime.follow_up import Checksums, Expiry
 from tableveil.runtime.memory import MemoryBudget
-from tableveil.runtime.model import Failure, Job
-from tableveil.runtime.observer import Nobody, Observer
+from tableveil.runtime.model import Failure, Job, Nobody, Observer
 from tableveil.runtime.publishing import Publishing
-from tableveil.runtime.queue import JobQueue
+from tableveil.runtime.queue import DEFAULT_SETTINGS, JobQueue, JobSettings
 from tableveil.runtime.release_lifecycle import ReleaseLifecycle
-from tableveil.runtime.settings import DEFAULT_SETTINGS, JobSettings
 from tableveil.runtime.submissions import Submissions
 from tableveil.runtime.workers import Workers
 from tableveil.state import removal

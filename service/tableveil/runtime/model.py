@@ -1,11 +1,13 @@
-"""A job in the form for clients, and the reason of its failure."""
+"""A job in the form for clients, the reason of its failure, and the interface to those who count jobs."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from typing import Protocol
 
 from tableveil.errors import (
     BusyError,
@@ -27,6 +29,8 @@ from tableveil.errors import (
 )
 from tableveil.policy import TableReference
 from tableveil.state.jobs import JobPhase, JobState, Request
+from tableveil.state.kinds import JobKind
+from tableveil.state.publications import PublicationState
 
 
 class FailureKind(StrEnum):
@@ -155,3 +159,40 @@ class Job:
     def number(self) -> int:
         """The number that names the job."""
         return self.request.number
+
+
+class Observer(Protocol):
+    """Is told of jobs and publications as they start and end, by the threads that run them."""
+
+    def job_started(self, waited_seconds: float) -> None:
+        """A job left the queue."""
+
+    def job_ended(self, kind: JobKind, state: JobState, phases: Mapping[str, float], released_rows: int) -> None:
+        """A job ended; `phases` are the seconds that it took in each."""
+
+    def publication_ended(self, target: str, outcome: PublicationState) -> None:
+        """An attempt to publish a release to a target, or to remove it from there, ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLoad:
+    """How busy the server is; `oldest_seconds` is how long some job waits, and memory is in bytes."""
+
+    queued: int
+    running: int
+    oldest_seconds: float
+    granted: int
+    memory: int
+
+
+class Nobody:
+    """An observer who does not look."""
+
+    def job_started(self, waited_seconds: float) -> None:
+        """Nothing."""
+
+    def job_ended(self, kind: JobKind, state: JobState, phases: Mapping[str, float], released_rows: int) -> None:
+        """Nothing."""
+
+    def publication_ended(self, target: str, outcome: PublicationState) -> None:
+        """Nothing."""

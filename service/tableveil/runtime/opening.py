@@ -4,10 +4,10 @@ from tableveil.backend import Database
 from tableveil.lifecycle import recover
 from tableveil.pipelines.released_rows import PolicyOf
 from tableveil.runtime.manager import JobManager
-from tableveil.runtime.observer import Observer
+from tableveil.runtime.model import Observer
 from tableveil.runtime.outcomes import interrupted
 from tableveil.runtime.publishing import Publishing
-from tableveil.runtime.settings import DEFAULT_SETTINGS, JobSettings
+from tableveil.runtime.queue import DEFAULT_SETTINGS, JobSettings
 from tableveil.state import jobs
 from tableveil.state.lineage import notice_older_ledger
 from tableveil.state.migrate import migrate

@@ -15,7 +15,7 @@ from tableveil.backend import Database
 from tableveil.control import Control, Stopped
 from tableveil.errors import ConflictError, Fault, InvalidError, TableveilError, nearest, shortened
 from tableveil.policy import Policy
-from tableveil.policy.reason import says_something
+from tableveil.policy.documentation import says_something
 from tableveil.publishing import (
     PolicyOf,
     Target,
@@ -29,8 +29,7 @@ from tableveil.publishing import (
     removed,
     take_back,
 )
-from tableveil.runtime.model import Failure, FailureKind
-from tableveil.runtime.observer import Nobody, Observer
+from tableveil.runtime.model import Failure, FailureKind, Nobody, Observer
 from tableveil.runtime.outcomes import failure_of
 from tableveil.source import Source
 from tableveil.state import publications

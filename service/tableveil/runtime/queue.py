@@ -1,8 +1,8 @@
-"""The queue of jobs: the next one, and the state of those that have not ended."""
+"""The settings of jobs, and their queue: the next one, and the state of those that have not ended."""
 
 import threading
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from tableveil.errors import BusyError, ConflictError
@@ -10,8 +10,7 @@ from tableveil.fair_use.turns import Turns
 from tableveil.pipelines.work import Work
 from tableveil.runtime.active import Active
 from tableveil.runtime.memory import MemoryBudget
-from tableveil.runtime.model import Job
-from tableveil.runtime.observer import ServerLoad
+from tableveil.runtime.model import Job, ServerLoad
 from tableveil.state.jobs import JobPhase, JobState, now
 from tableveil.state.kinds import KINDS
 
@@ -206,3 +205,20 @@ def _has_best(active: Active) -> bool:
     """Whether the search of a job could end now."""
     progress = active.job.progress
     return progress is not None and (progress.best_score is not None or active.work.partial)
+
+
+@dataclass(frozen=True, slots=True)
+class JobSettings:
+    """How many jobs run and wait, on which memory, and what waits for approval.
+
+    Running jobs share `memory` bytes, None for the database's memory limit. Releases into the schemas `approval` wait
+    until another person approves them.
+    """
+
+    concurrent_jobs: int = 2
+    limits: QueueLimits = field(default_factory=QueueLimits)
+    memory: int | None = None
+    approval: Collection[str] = ()
+
+
+DEFAULT_SETTINGS = JobSettings()

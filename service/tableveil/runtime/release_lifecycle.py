@@ -13,7 +13,7 @@ from tableveil.lookups.releases import Releases
 from tableveil.pipelines.job import waits_in
 from tableveil.pipelines.released_rows import PolicyOf
 from tableveil.policy import Policy
-from tableveil.policy.reason import says_something
+from tableveil.policy.documentation import says_something
 from tableveil.runtime.active import check_permitted
 from tableveil.runtime.publishing import Publishing
 from tableveil.runtime.submissions import Submissions

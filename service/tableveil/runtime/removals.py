@@ -15,8 +15,8 @@ from tableveil.runtime.manager import JobManager
 from tableveil.state import dry_runs, worksheets
 from tableveil.state.jobs import now
 from tableveil.state.lineage import changing_rights
+from tableveil.state.loads import REMOVALS, Removal, RemovalKind
 from tableveil.state.releases import RELEASES, Release, seen_among
-from tableveil.state.removals import REMOVALS, Removal, RemovalKind
 
 _WAYS: dict[RemovalKind, Callable[[Session, TableReference], int]] = {
     RemovalKind.TRUNCATE: empty,

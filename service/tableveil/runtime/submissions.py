@@ -39,11 +39,11 @@ from tableveil.runtime.active import (
     tables_owned,
     tables_read,
 )
+from tableveil.runtime.answered import check_request_id
 from tableveil.runtime.memory import estimated_need
 from tableveil.runtime.model import Job
 from tableveil.runtime.publishing import Publishing
 from tableveil.runtime.queue import JobQueue
-from tableveil.runtime.request_id import check_request_id
 from tableveil.runtime.room import check_room
 from tableveil.runtime.views import JobViews
 from tableveil.source import resolve_source

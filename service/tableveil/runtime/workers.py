@@ -12,17 +12,14 @@ from functools import partial
 from tableveil.backend import Database, seeing
 from tableveil.control.current_job import at_hand
 from tableveil.errors import TableveilError
-from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.job import JobContext, JobReport
 from tableveil.pipelines.released_rows import PolicyOf
-from tableveil.pipelines.report import JobReport
 from tableveil.runtime.active import Active, check_permitted, no_step
-from tableveil.runtime.model import Failure, FailureKind
-from tableveil.runtime.observer import Observer
+from tableveil.runtime.model import Failure, FailureKind, Observer
 from tableveil.runtime.outcomes import failure_of, interrupted
-from tableveil.runtime.queue import JobQueue
+from tableveil.runtime.queue import JobQueue, JobSettings
 from tableveil.runtime.recorder import JobRecorder
 from tableveil.runtime.room import check_room
-from tableveil.runtime.settings import JobSettings
 from tableveil.state import jobs as store
 from tableveil.state.jobs import JobPhase, JobState, Outcome
 from tableveil.state.kinds import JobKind

@@ -4,8 +4,10 @@ In this order: it is measured, its caller is authenticated, limited to a fair us
 names, and recorded.
 """
 
+import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping
+import traceback
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from time import sleep
 from typing import Protocol, TypeVar
@@ -13,16 +15,60 @@ from typing import Protocol, TypeVar
 import grpc
 from google.protobuf.message import Message
 
-from tableveil.errors import TableveilError
-from tableveil.identity import Authenticator, Credentials, Unauthenticated
+from tableveil.access import Grant, scopes, visibility
+from tableveil.backend import Scopes, see_from_now_on
+from tableveil.control import Stopped
+from tableveil.errors import BusyError, CancelledError, DeniedError, InternalError, TableveilError, UnauthenticatedError
+from tableveil.identity import Authenticator, Credentials, Principal, Unauthenticated
 from tableveil.runtime.model import Failure
-from tableveil.server.call import Call
-from tableveil.server.caller import CALL
-from tableveil.server.failed_calls import failure_of
+from tableveil.server.call import CALL, Call
 from tableveil.server.methods import HEALTH, REFLECTION, MethodAccess
 from tableveil.server.open_streams import OpenStreams
 from tableveil.server.status import status_of
 from tableveil.serving.tls import certificate_names
+
+logger = logging.getLogger("tableveil.server")
+
+
+def failure_of(call: Call, error: BaseException) -> Failure:
+    """The failure that the client is told; raises the error on if the client is gone."""
+    match error:
+        case Stopped():
+            return Failure.of(CancelledError("CANCELLED", "nobody waits for it any more"))
+        case UnauthenticatedError() | BusyError(code="RATE_LIMITED"):
+            # A line for each would let anybody fill the disk; the audit counts them.
+            return Failure.of(error)
+        case TableveilError():
+            fields = {"method": call.method, "code": error.code, "correlation": call.correlation}
+            logger.info("%s: %s", call.method, error.code, extra=fields)
+            return Failure.of(error)
+        case Exception() if not isinstance(error, grpc.RpcError):
+            return Failure.of(_unexpected(call, error))
+    # gRPC knows its own exception by identity.
+    raise error
+
+
+def _unexpected(call: Call, error: Exception) -> InternalError:
+    """The client's view of a defect: an id to look for in the log.
+
+    The log gets the place, but no text: it may be data.
+    """
+    method, correlation = call.method, call.correlation
+    frames = traceback.extract_tb(error.__traceback__)
+    place = " < ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in reversed(frames))
+    fields = {"method": method, "correlation": correlation}
+    logger.error("%s failed [%s]: %s at %s", method, correlation, _types(error), place, extra=fields)
+    return InternalError("INTERNAL", f"an unexpected error; the server's log tells more at [{correlation}]")
+
+
+def _types(error: BaseException) -> str:
+    """Types of an exception and of those that led to it."""
+    names = [type(error).__name__]
+    while (cause := error.__cause__ or error.__context__) is not None and len(names) < 5:
+        names.append(type(cause).__name__)
+        error = cause
+    return " from ".join(names)
+
 
 DELAY_SECONDS = 0.01
 DELAYED_AT_ONCE = 4
@@ -213,3 +259,34 @@ def _credentials(context: grpc.ServicerContext) -> Credentials:
         if len(sent) > 1 or kind.lower() != "bearer" or not bearer.isascii():
             raise Unauthenticated("two tokens" if len(sent) > 1 else "no bearer token")
     return Credentials(bearer, certificate_names(context), context.peer())
+
+
+class RolesByScope:
+    """Refuses callers who have none of a method's roles anywhere.
+
+    For the others, resources beyond their scopes are not there: all names in requests are looked up by sessions that
+    see as their caller does. So a name of others reads like one that does not exist, whatever leads to it.
+    """
+
+    def __init__(
+        self,
+        grants: Callable[[], Collection[Grant]],
+        standing: Callable[[Principal], Principal] = lambda caller: caller,
+    ) -> None:
+        """`grants` gives those that count at the moment, `standing` the caller with the roles that count then."""
+        self._grants = grants
+        self._standing = standing
+
+    def authorize(self, call: Call) -> None:
+        """Raises `DeniedError` if the caller has none of the method's roles on anything, or on the whole server."""
+        caller, grants, standing = call.principal, self._grants, self._standing
+        assert caller is not None
+        roles = call.access.roles if call.access is not None else frozenset()
+        if call.access is not None:
+            held = scopes(grants(), caller, roles)
+            if held == Scopes() or (call.access.whole_server and not held.everything):
+                where = " on the whole server" * call.access.whole_server
+                wanted = f"{', '.join(sorted(role.lower() for role in roles))}{where}"
+                method, hint = call.method.rpartition("/")[2], "Ask an admin of the server."
+                raise DeniedError.of("PERMISSION_DENIED", method, "none of these roles", wanted, hint)
+        see_from_now_on(lambda: visibility(grants(), standing(caller), roles))

@@ -7,13 +7,19 @@ import grpc
 from tableveil.audit import MOST_RESOURCES
 from tableveil.backend import folded
 from tableveil.convert.decimals import decimal_from_text
-from tableveil.convert.grants import grant_to_proto, schema_rule_to_proto, wanted_from_proto
+from tableveil.convert.grants import (
+    budget_to_proto,
+    grant_to_proto,
+    lifetime_from_proto,
+    roles_from_proto,
+    schema_rule_to_proto,
+    token_to_proto,
+    wanted_from_proto,
+)
 from tableveil.convert.names import grant_number, last_part, release_name, release_number, token_number
-from tableveil.convert.privacy_budgets import budget_to_proto
-from tableveil.convert.tokens import lifetime_from_proto, roles_from_proto, token_to_proto
 from tableveil.errors import InvalidError
 from tableveil.identity.tokens import LIFETIME
-from tableveil.server.caller import caller
+from tableveil.server.call import caller
 from tableveil.server.paging import only, page_of_named, page_of_numbered
 from tableveil.server.servicer_parts import ServicerParts
 from tableveil.v1 import access_service_pb2 as v1

@@ -12,7 +12,7 @@ from tableveil.convert.enums import ACCESS_ROLES
 from tableveil.convert.names import last_part
 from tableveil.convert.pages import LARGEST_PAGE_SIZE
 from tableveil.convert.times import duration
-from tableveil.server.caller import caller, control_of
+from tableveil.server.call import caller, control_of
 from tableveil.server.servicer_parts import ServicerParts
 from tableveil.serving.settings import LARGEST_MESSAGE, STREAM_IDLE_SECONDS
 from tableveil.serving.version import installed_version

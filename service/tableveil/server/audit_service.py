@@ -5,7 +5,7 @@ from functools import partial
 import grpc
 
 from tableveil.convert.audit import audit_entry_to_proto, audit_filter_from_proto, audit_head_to_proto
-from tableveil.server.caller import control_of
+from tableveil.server.call import control_of
 from tableveil.server.paging import page_of_numbered
 from tableveil.server.servicer_parts import ServicerParts
 from tableveil.v1 import audit_service_pb2 as v1

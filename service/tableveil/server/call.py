@@ -1,14 +1,16 @@
-"""A call, as access control comes to know it."""
+"""A call, as access control comes to know it, and its caller."""
 
 import time
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from secrets import token_hex
 
 import grpc
 from google.protobuf.message import Message
 
-from tableveil.errors import UnauthenticatedError
+from tableveil.control import Control
+from tableveil.errors import CancelledError, UnauthenticatedError
 from tableveil.identity import Principal
 from tableveil.runtime.model import Failure
 from tableveil.server.methods import MethodAccess
@@ -60,3 +62,26 @@ class Call:
                 "keeps its first one beside its database, in .FILE.token; an admin makes others with `tableveil tokens "
                 "create`. After a restore all of them are suspended: see docs/reference/doors.md.",
             )
+
+
+CALL: ContextVar[Call] = ContextVar("call")
+"""Set by access control, with its principal; gRPC gives each call a context of its own."""
+
+
+def caller() -> Principal:
+    """The principal that calls; only a handler may ask, in the thread of its call."""
+    principal = CALL.get().principal
+    assert principal is not None
+    return principal
+
+
+def control_of(context: grpc.ServicerContext) -> Control:
+    """Says to stop once the client is gone, its deadline is over, or the server ends the call.
+
+    Raises:
+        CancelledError: one of these is true already.
+    """
+    control = Control()
+    if not context.add_callback(control.cancel):
+        raise CancelledError("CANCELLED", "the client is gone")
+    return control

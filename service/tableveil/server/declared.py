@@ -1,13 +1,17 @@
-"""Completes the policies of requests by the declared privacy of their sources, and by the table of a load."""
+"""Completes the policies of requests by the declared privacy of their sources, and by values of these or of a load."""
 
 from collections.abc import Callable, Iterator
 
+from tableveil.control import Control
+from tableveil.convert import policy_from_proto
 from tableveil.convert.collect import Faults
+from tableveil.convert.hierarchies import rule_to_proto
+from tableveil.convert.names import loads_of, unbound
 from tableveil.convert.privacies import complete, complete_related, table_privacy_to_proto
 from tableveil.convert.related import people_table
-from tableveil.convert.tables import loads_of, unbound
-from tableveil.errors import Fault
+from tableveil.errors import Fault, InvalidError
 from tableveil.lookups import Privacies
+from tableveil.pipelines.widen import Widening
 from tableveil.policy import TableReference
 from tableveil.v1 import policy_pb2
 from tableveil.v1 import privacy_service_pb2 as v1
@@ -40,3 +44,19 @@ def _name_table(policy: policy_pb2.Policy, privacies: Privacies) -> None:
     table = None if number is None else privacies.table_of_load(number)
     if table is not None:
         policy.source.schema, policy.source.table = table.schema, table.table
+
+
+def widen(policy: policy_pb2.Policy, widening: Widening, control: Control) -> list[str]:
+    """Changes the message, and returns the columns whose rules are wider now.
+
+    Raises:
+        InvalidError: the policy has other faults than its bounds.
+    """
+    read, faults = policy_from_proto(policy)
+    if read is None or faults:
+        raise InvalidError.about("POLICY_INVALID", "the policy is invalid", faults)
+    rules = widening.rules(read, control)
+    for attribute in policy.attributes:
+        if attribute.column in rules:
+            attribute.hierarchy.CopyFrom(rule_to_proto(rules[attribute.column]))
+    return [attribute.column for attribute in policy.attributes if attribute.column in rules]

@@ -6,16 +6,15 @@ import grpc
 
 from tableveil.control import Control
 from tableveil.convert.drafts import declare, policy_draft_to_proto
+from tableveil.convert.names import table_from_proto
 from tableveil.convert.privacies import table_privacy_to_proto
 from tableveil.convert.related_drafts import related_draft_to_proto
-from tableveil.convert.tables import table_from_proto
 from tableveil.errors import InvalidError
 from tableveil.policy import Role
 from tableveil.policy.methods.related_tables import MOST_EVENT_TABLES
-from tableveil.server.caller import control_of
-from tableveil.server.declared import completed
+from tableveil.server.call import control_of
+from tableveil.server.declared import completed, widen
 from tableveil.server.servicer_parts import ServicerParts
-from tableveil.server.widened import widen
 from tableveil.v1 import draft_service_pb2 as v1
 from tableveil.v1 import draft_service_pb2_grpc, policy_pb2
 

@@ -16,9 +16,9 @@ from tableveil.server.handlers import Handlers
 from tableveil.server.health import Health
 from tableveil.server.idle import IdleStreams
 from tableveil.server.interceptor import CallInterceptor
+from tableveil.server.limited import Slots
 from tableveil.server.servicer_parts import ServicerParts
 from tableveil.server.services import DESCRIPTORS, NAMES, add_services
-from tableveil.server.slots import Slots
 from tableveil.server.stores import Stores
 from tableveil.serving.address import Listening
 from tableveil.serving.settings import (

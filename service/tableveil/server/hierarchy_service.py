@@ -1,6 +1,6 @@
 """Hierarchies over gRPC."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 import grpc
@@ -17,13 +17,29 @@ from tableveil.convert import (
 )
 from tableveil.convert.names import stored_levels_named
 from tableveil.errors import CancelledError, InvalidError, TableveilError, shortened
-from tableveil.server.caller import control_of
+from tableveil.server.call import control_of
 from tableveil.server.paging import own_token, page_of
-from tableveil.server.row_pieces import row_pieces
 from tableveil.server.servicer_parts import ServicerParts
 from tableveil.serving.settings import LARGEST_HIERARCHY, MOST_HIERARCHY_ROWS
 from tableveil.v1 import hierarchy_service_pb2 as v1
 from tableveil.v1 import hierarchy_service_pb2_grpc, policy_pb2
+
+PIECE_SIZE = 2**18
+
+
+def row_pieces(rows: Iterable[Sequence[str]], size: int = PIECE_SIZE) -> Iterator[list[policy_pb2.HierarchyRow]]:
+    """The rows in order, in pieces of about `size` characters, and at least one row."""
+    piece: list[policy_pb2.HierarchyRow] = []
+    room = size
+    for labels in rows:
+        characters = sum(map(len, labels))
+        if piece and characters > room:
+            yield piece
+            piece, room = [], size
+        piece.append(policy_pb2.HierarchyRow(labels=labels))
+        room -= characters
+    if piece:
+        yield piece
 
 
 class HierarchyService(hierarchy_service_pb2_grpc.HierarchyServiceServicer):

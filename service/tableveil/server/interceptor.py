@@ -12,9 +12,9 @@ from tableveil.server.access_control import AccessControl
 from tableveil.server.call import Call
 from tableveil.server.health_calls import HealthCalls
 from tableveil.server.idle import CallStream, IdleStreams
+from tableveil.server.limited import Slots
 from tableveil.server.methods import HEALTH
 from tableveil.server.requests import read, receive
-from tableveil.server.slots import Slots
 
 
 class CallInterceptor(grpc.ServerInterceptor):

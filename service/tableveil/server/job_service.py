@@ -10,12 +10,11 @@ from tableveil.convert import fault_to_proto, job_number, job_to_proto, policy_f
 from tableveil.convert.enums import JOB_STATES
 from tableveil.convert.warnings import ranks_to_proto, warnings_to_proto
 from tableveil.errors import Checked
-from tableveil.server.caller import control_of
-from tableveil.server.declared import completed
+from tableveil.server.call import control_of
+from tableveil.server.declared import completed, widen
 from tableveil.server.kinds import submit, work_again
 from tableveil.server.paging import page_of_numbered
 from tableveil.server.servicer_parts import ServicerParts
-from tableveil.server.widened import widen
 from tableveil.v1 import job_service_pb2 as v1
 from tableveil.v1 import job_service_pb2_grpc
 

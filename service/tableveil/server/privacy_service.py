@@ -7,10 +7,10 @@ import grpc
 from tableveil.backend import folded
 from tableveil.convert import canonical_json, policy_from_proto
 from tableveil.convert.hierarchies import hierarchy_to_proto
+from tableveil.convert.names import table_from_proto
 from tableveil.convert.privacies import policy_of_privacy, table_privacy_to_proto
-from tableveil.convert.tables import table_from_proto
 from tableveil.errors import Fault, InvalidError
-from tableveil.server.caller import caller, control_of
+from tableveil.server.call import caller, control_of
 from tableveil.server.servicer_parts import ServicerParts
 from tableveil.v1 import policy_pb2, privacy_service_pb2_grpc
 from tableveil.v1 import privacy_service_pb2 as v1

@@ -9,7 +9,7 @@ from google.protobuf.message import Message
 
 from tableveil.audit import REFUSED, Audit, Refused, without_port
 from tableveil.convert.decimals import LONGEST_DECIMAL
-from tableveil.convert.methods import methods_stated
+from tableveil.convert.policy_from_proto import methods_stated
 from tableveil.server.call import Call
 from tableveil.source.query import NAMED
 from tableveil.state.audit_entries import AuditEntry, AuditEvent

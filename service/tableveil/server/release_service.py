@@ -8,10 +8,9 @@ import grpc
 from tableveil.convert import given_reason, release_number, release_to_proto, stored_policy
 from tableveil.convert.arrow_pieces import arrow_pieces
 from tableveil.convert.enums import RELEASE_ACTIONS, RELEASE_STATES
-from tableveil.convert.names import last_part
+from tableveil.convert.names import last_part, table_from_proto
 from tableveil.convert.releases import joint_classes_to_proto, summary_to_proto, target_to_proto
-from tableveil.convert.tables import table_from_proto
-from tableveil.server.caller import caller, control_of
+from tableveil.server.call import caller, control_of
 from tableveil.server.paging import only, page_of_named, page_of_numbered
 from tableveil.server.servicer_parts import ServicerParts
 from tableveil.state.decisions import Decision

@@ -13,7 +13,7 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from tableveil.runtime import AnsweredRequests
-from tableveil.server.caller import caller
+from tableveil.server.call import caller
 from tableveil.server.handlers import Handle
 from tableveil.state.answered_requests import RequestKey
 

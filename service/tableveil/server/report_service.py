@@ -24,7 +24,7 @@ from tableveil.report.owner import owner_report
 from tableveil.report.owner_evidence import OwnerEvidence, ReleaseBeside
 from tableveil.report.public import public_report
 from tableveil.report.text import first_page_text
-from tableveil.server.caller import caller, control_of
+from tableveil.server.call import caller, control_of
 from tableveil.server.servicer_parts import ServicerParts
 from tableveil.serving.version import installed_version
 from tableveil.state.dry_runs import DryRun

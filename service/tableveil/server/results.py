@@ -13,7 +13,7 @@ from google.protobuf.message_factory import GetMessageClass
 from tableveil.convert import result_number
 from tableveil.lookups import Privacies, Results
 from tableveil.runtime import JobManager
-from tableveil.server.caller import control_of
+from tableveil.server.call import control_of
 from tableveil.server.kinds import SUBMISSIONS, submit
 from tableveil.server.paging import page_of_numbered
 from tableveil.state.kinds import KINDS, JobKind

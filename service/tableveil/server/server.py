@@ -10,23 +10,20 @@ from tableveil.convert import stored_policy
 from tableveil.fair_use import FairUse, Limits
 from tableveil.identity import AuthenticatedBy, Principal
 from tableveil.identity.first_token import PRINCIPAL, make_first_token
-from tableveil.identity.own_token import OwnToken
+from tableveil.identity.secret import OwnToken
 from tableveil.identity.tokens import Tokens
 from tableveil.metrics import Metrics
 from tableveil.operate import Finding
 from tableveil.publishing.declared import declared_targets, directories_of
 from tableveil.runtime import JobSettings, Matches, Publishing, QueueLimits, Retention, open_jobs
-from tableveil.server.access_control import AccessControl
-from tableveil.server.authorize import RolesByScope
+from tableveil.server.access_control import AccessControl, RolesByScope
 from tableveil.server.endpoint import ServerEndpoint
-from tableveil.server.grants_file import read_grants
-from tableveil.server.identities import Identities, check_identities
 from tableveil.server.limited import LimitedCalls
 from tableveil.server.metered import Meter, watch_server
 from tableveil.server.methods import UNDECLARED, declared
 from tableveil.server.recorded import RecordedCalls
 from tableveil.server.services import DESCRIPTORS
-from tableveil.server.stores import Running, stores_of
+from tableveil.server.stores import Identities, Running, check_identities, read_grants, stores_of
 from tableveil.server.warehouses import close_warehouses, examine_warehouses, open_warehouses
 from tableveil.serving.address import check_probed_address
 from tableveil.serving.metrics import listen_for_metrics

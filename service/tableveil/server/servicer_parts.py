@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from tableveil.runtime import JobManager
 from tableveil.server.access_control import AccessControl
 from tableveil.server.handlers import Handlers
-from tableveil.server.slots import Slots
+from tableveil.server.limited import Slots
 from tableveil.server.stores import Stores
 
 

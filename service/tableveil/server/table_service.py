@@ -14,15 +14,14 @@ from tableveil.convert.loads import (
     loaded_to_proto,
     most_values,
 )
-from tableveil.convert.names import load_number
+from tableveil.convert.names import load_number, table_from_proto
 from tableveil.convert.pages import read_table_token, table_token
-from tableveil.convert.tables import table_from_proto
 from tableveil.errors import InvalidError
-from tableveil.server.caller import control_of
+from tableveil.server.call import control_of
 from tableveil.server.incoming import IncomingRows
 from tableveil.server.paging import own_token, page_of, page_of_numbered
 from tableveil.server.servicer_parts import ServicerParts
-from tableveil.state.removals import Removal, RemovalKind
+from tableveil.state.loads import Removal, RemovalKind
 from tableveil.v1 import policy_pb2, table_service_pb2_grpc
 from tableveil.v1 import table_service_pb2 as v1
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from tableveil.backend import Database
-from tableveil.counting.memory import memory_limit
+from tableveil.counting.cost import memory_limit
 from tableveil.errors import TableveilError
 from tableveil.operate import Finding, Level
 from tableveil.spark import declared_warehouses

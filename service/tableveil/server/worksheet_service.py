@@ -2,11 +2,10 @@
 
 import grpc
 
-from tableveil.convert.names import worksheet_number
-from tableveil.convert.tables import table_from_proto
+from tableveil.convert.names import table_from_proto, worksheet_number
 from tableveil.convert.worksheets import contents_of, listed_worksheet_to_proto, masked, worksheet_to_proto
 from tableveil.policy import TableReference
-from tableveil.server.caller import caller
+from tableveil.server.call import caller
 from tableveil.server.paging import page_of_numbered
 from tableveil.server.servicer_parts import ServicerParts
 from tableveil.v1 import worksheet_service_pb2 as v1

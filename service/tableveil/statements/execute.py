@@ -7,7 +7,7 @@ from typing import Any
 from google.protobuf.message import Message
 
 from tableveil.backend import folded
-from tableveil.convert.tables import BOUND_TO, without_loads
+from tableveil.convert.names import BOUND_TO, without_loads
 from tableveil.errors import DeniedError, InvalidError, NotFoundError, nearest, shortened
 from tableveil.statements.parse import parse
 from tableveil.statements.render import create_statement

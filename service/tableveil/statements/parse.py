@@ -1,12 +1,13 @@
-"""Parses a statement; docs/reference/statements.md has the grammar."""
+"""Splits scripts and parses their statements; docs/reference/statements.md has the grammar."""
 
 from collections.abc import Callable, Sequence
 from collections.abc import Mapping as AnyMapping
 from functools import partial
 
 from google.protobuf.descriptor import Descriptor
+from sqlglot import TokenType
 
-from tableveil.convert.tables import DEFAULT_SCHEMA
+from tableveil.convert.names import DEFAULT_SCHEMA
 from tableveil.document.nodes import Mapping, Node, UnreadableError
 from tableveil.document.read import fill, parse_document
 from tableveil.errors import Fault, InvalidError
@@ -28,7 +29,7 @@ from tableveil.statements.statement import (
     StatementTarget,
     Withdraw,
 )
-from tableveil.statements.tokens import StatementTokens
+from tableveil.statements.tokens import StatementTokens, tokenized
 from tableveil.statements.values import FieldPlaces, Values
 from tableveil.v1 import access_pb2, policy_pb2
 from tableveil.v1.access_service_pb2 import GrantRule
@@ -285,3 +286,26 @@ _STATEMENTS: AnyMapping[str, Callable[[StatementTokens], Statement]] = {
     "REVOKE": partial(_grant, taken=True),
     "SHOW": _show,
 }
+
+
+def split(script: str) -> tuple[list[str], str]:
+    """The statements that semicolons end, and the rest behind the last one.
+
+    Each begins with as many line ends, and blanks in its line, as there are before it: it has the places of the script.
+    The rest is empty if it is only blanks and comments.
+
+    Raises:
+        InvalidError: the script ends inside of a quoted name, a text or a comment.
+    """
+    statements, begin, tokens = [], 0, tokenized(script)
+    for token in tokens:
+        if token.token_type == TokenType.SEMICOLON:
+            statements.append(_placed(script, begin, token.start))
+            begin = token.end + 1
+    left = _placed(script, begin, len(script)) if tokens and tokens[-1].start >= begin else ""
+    return [statement for statement in statements if statement.strip()], left
+
+
+def _placed(script: str, begin: int, end: int) -> str:
+    line = script.rfind("\n", 0, begin) + 1
+    return "\n" * script.count("\n", 0, begin) + " " * (begin - line) + script[begin:end]

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from tableveil.tls.pair import Pair
+from tableveil.tls.files import Pair
 
 _AUTHORITY_DAYS = 3650
 _SKEW = timedelta(minutes=5)

@@ -2,6 +2,7 @@
 
 import stat
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,7 +11,20 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
 from tableveil.errors import InvalidError, shortened
-from tableveil.tls.pair import Pair
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A certificate, which those of the authorities above it may follow, and its private key, as PEM."""
+
+    certificate: bytes
+    key: bytes
+
+    @property
+    def ends(self) -> datetime:
+        """When the certificate expires."""
+        return x509.load_pem_x509_certificate(self.certificate).not_valid_after_utc
+
 
 _OTHERS = stat.S_IRWXO
 

@@ -38,9 +38,8 @@ DuckDB 2.0 does the following, and the code around it answers so:
   before.
 """
 
-from tableveil.backend.arrow_types import WITHOUT_ARROW, arrow_type
+from tableveil.backend.arrow_types import WITHOUT_ARROW, arrow_type, cleared
 from tableveil.backend.attached import attached
-from tableveil.backend.cleared import cleared
 from tableveil.backend.database import Database, Settings, check_path, read_only
 from tableveil.backend.expressions import (
     alias,

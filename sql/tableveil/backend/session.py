@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from tableveil.backend import catalog
-from tableveil.backend.cleared import cleared
+from tableveil.backend.arrow_types import cleared
 from tableveil.backend.expressions import create_table, drop, table
 from tableveil.backend.failures import translated
 from tableveil.backend.interrupter import Interrupter

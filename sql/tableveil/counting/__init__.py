@@ -24,6 +24,7 @@ A counter only counts. Its answers, their order included, do not depend on their
 from tableveil.counting.base import (
     BaseHistogram,
     CountedColumns,
+    Earlier,
     build_base,
     class_size_histogram,
     equal_records,
@@ -32,7 +33,6 @@ from tableveil.counting.base import (
 from tableveil.counting.choose import open_counter
 from tableveil.counting.combinations import missing_people, read_combinations
 from tableveil.counting.duckdb_counter import DuckDBCounter
-from tableveil.counting.earlier import Earlier
 from tableveil.counting.frequencies import CountedFrequencies, count_frequencies, weight_facts, write_frequencies
 from tableveil.counting.in_memory import CombinationRows, combination_rows
 from tableveil.counting.owned import count_people, owned_classes

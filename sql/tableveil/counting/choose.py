@@ -3,9 +3,9 @@
 from tableveil.backend import Session
 from tableveil.classes import ClassCounter, JointCounter
 from tableveil.counting.base import BaseHistogram
+from tableveil.counting.cost import memory_limit
 from tableveil.counting.duckdb_counter import SHARE, DuckDBCounter
 from tableveil.counting.in_memory import in_memory
-from tableveil.counting.memory import memory_limit
 from tableveil.lattice import Transformation
 
 FEW = 250_000

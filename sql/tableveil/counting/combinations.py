@@ -5,7 +5,7 @@ from sqlglot import exp
 
 from tableveil.backend import Session, alias, column, number, sql
 from tableveil.counting.base import BaseHistogram
-from tableveil.game.combinations import Combinations
+from tableveil.game.assignment import Combinations
 
 
 def read_combinations(session: Session, base: BaseHistogram) -> Combinations:

@@ -1,7 +1,9 @@
-"""The cost of counting, learnt while it is done: it decides on the counter and on the histogram to count from."""
+"""The cost of counting: its memory, and its time, learnt while it is done, which decide on counter and histogram."""
 
 from dataclasses import dataclass, field
 from functools import partial
+
+from tableveil.backend import Session
 
 PRIOR = 0.05
 """The initial figures weigh as much as a measurement of so many seconds."""
@@ -43,3 +45,15 @@ class Costs:
     roll_up_arrays: Cost = field(default_factory=partial(Cost, fixed=3e-4, per_row=60e-9))
     hand_over: Cost = field(default_factory=partial(Cost, fixed=2e-3, per_row=50e-9))
     """Turning a table into arrays."""
+
+
+UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+"""The units in which DuckDB shows its settings."""
+
+
+def memory_limit(session: Session) -> int:
+    """The session's share in bytes, or the instance's `memory_limit` as DuckDB rounds it: to a tenth of its unit."""
+    if session.memory is not None:
+        return session.memory
+    amount, _, unit = str(session.value("SELECT current_setting('memory_limit')")).partition(" ")
+    return int(float(amount) * UNITS[unit])

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from tableveil.backend import Session
 from tableveil.classes import ClassValues, EquivalenceClasses, Marginals, SensitiveColumn
 from tableveil.counting.base import BaseHistogram, Histogram
+from tableveil.counting.cost import memory_limit
 from tableveil.counting.duckdb_details import DuckDBDetails, PopulationCounts, class_values, population_counts
 from tableveil.counting.histogram_counter import HistogramCounter
-from tableveil.counting.memory import memory_limit
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
 

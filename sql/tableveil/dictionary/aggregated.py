@@ -1,23 +1,47 @@
 """Builds an aggregated column's dictionary: its values in their order, with codes, positions and numbers of records."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.aggregation.columns import AggregatedColumn
+from tableveil.aggregation.points import AggregatedColumn
 from tableveil.backend import Session, alias, cast, column, drop, sql, table
 from tableveil.classes import SensitiveColumn
 from tableveil.dictionary import positions
-from tableveil.dictionary.coded import CodedAttribute
-from tableveil.dictionary.meanings import ambiguous_levels
 from tableveil.dictionary.ordered import check_distinct, check_kind, check_places, levels_of, place_values, write_codes
-from tableveil.dictionary.values import check_fit
+from tableveil.dictionary.values import CodedAttribute, check_fit
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy import AttributeLevels, InlineLevels, RuleHierarchy, ValueKind
 from tableveil.policy import AggregateFunction, Aggregation, AttributePolicy, Scale
 from tableveil.source import Column, Source
+
+Signature = tuple[int, int, float]
+"""A group's first code, its number of codes, and its leaves: since hierarchies nest, no two groups share it."""
+
+
+def ambiguous_levels(levels: AttributeLevels, texts: Sequence[str | None], among: range) -> tuple[int, int] | None:
+    """Two levels with a common label that stands for different values; `texts` are the codes' own, for level 0."""
+    meanings: dict[str, tuple[Signature, int]] = {}
+    for level in among:
+        labels = levels.labels[level - 1] if level else texts
+        for label, signature in zip(labels, _signatures(levels, level), strict=True):
+            # NULL is no text; below the top it stands for itself alone.
+            if label is None:
+                continue
+            earlier, at = meanings.setdefault(label, (signature, level))
+            if earlier != signature:
+                return at, level
+    return None
+
+
+def _signatures(levels: AttributeLevels, level: int) -> list[Signature]:
+    """Per group of the level."""
+    groups: NDArray[np.int32] = levels.groups[level]
+    _, first, counts = np.unique(groups, return_index=True, return_counts=True)
+    return list(zip(first.tolist(), counts.tolist(), levels.leaves[level].tolist(), strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,7 @@ from tableveil.backend import (
     table,
     united,
 )
-from tableveil.dictionary.coded import CodedAttribute
-from tableveil.dictionary.values import check_fit, readable, uncovered
+from tableveil.dictionary.values import CodedAttribute, check_fit, readable, uncovered
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy import AttributeLevels, ValueKind, attribute_levels, label_values
 from tableveil.policy import AttributePolicy, NullHandling

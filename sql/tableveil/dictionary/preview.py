@@ -26,8 +26,7 @@ from tableveil.hierarchy import (
 )
 from tableveil.policy import AttributePolicy, Role, TableReference, check_hierarchy
 from tableveil.source import Column, columns_of, find_table
-from tableveil.source.missing import invalid, missing_column
-from tableveil.source.tables import shown_type
+from tableveil.source.tables import invalid, missing_column, shown_type
 from tableveil.state import hierarchies
 from tableveil.state.hierarchies import Stored
 

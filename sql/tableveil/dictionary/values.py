@@ -1,6 +1,7 @@
 """The distinct values of a column, in the form that dictionaries number and hierarchies read."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -61,3 +62,18 @@ def uncovered(name: str, field: str, texts: Sequence[str], among: str = "") -> F
         "Add them to the hierarchy, or widen its declared range; values are compared as the text DuckDB casts them to. "
         "`tableveil hierarchies preview --values` shows some.",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class CodedAttribute:
+    """An attribute with its hierarchy, which has its rows if it is a listed one.
+
+    `reference` is the hierarchy's name in the evidence. `number` tells the dictionaries of a job apart, and `field` is
+    the attribute's path in the policy.
+    """
+
+    attribute: AttributePolicy
+    hierarchy: InlineLevels | RuleHierarchy | None
+    reference: str
+    number: int
+    field: str

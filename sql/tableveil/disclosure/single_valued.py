@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from tableveil.backend import WarehouseSession, alias, column, row_hash, sql, table
-from tableveil.dictionary.elements import in_each_cell
+from tableveil.dictionary.sensitive import in_each_cell
 from tableveil.errors import Warned, must_decide, note, shortened
 from tableveil.policy import AttributePolicy
 from tableveil.release.plan import ReleasePlan

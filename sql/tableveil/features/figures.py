@@ -11,7 +11,7 @@ from tableveil.errors import ConflictError, shortened
 from tableveil.lifecycle.standing import require_public
 from tableveil.lifecycle.target import foreign_objects, objects_called
 from tableveil.policy import ReleaseTarget
-from tableveil.release.marks import mark
+from tableveil.release.objects import mark
 from tableveil.state import release_objects
 from tableveil.state.release_objects import ObjectKind, ReleaseObject
 from tableveil.state.releases import Release

@@ -13,7 +13,7 @@ from tableveil.lifecycle.recurrence import Resemblance, numbered_alike, numberin
 from tableveil.lifecycle.related_again import check_events, check_related_again
 from tableveil.lifecycle.repeat_hint import repeat_hint
 from tableveil.policy import Policy, TableReference
-from tableveil.policy.reason import says_something
+from tableveil.policy.documentation import says_something
 from tableveil.source import Fingerprint, Source
 from tableveil.state import ledger_gaps, matches, publications, releases, sketches
 from tableveil.state.joint_texts import JointText

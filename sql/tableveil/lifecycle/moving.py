@@ -16,14 +16,13 @@ from tableveil.lifecycle.target import check_existing, objects_called
 from tableveil.lifecycle.withdraw import drop_written, is_as_written
 from tableveil.policy import ReleaseKind, ReleaseTarget
 from tableveil.release.about import copy_comments
-from tableveil.release.marks import mark
-from tableveil.release.objects import drop_replaced, snapshot
+from tableveil.release.objects import drop_replaced, mark, snapshot
 from tableveil.release.write import write_view
 from tableveil.state.lineage import changing_rights
 from tableveil.state.release_objects import ObjectKind
-from tableveil.state.release_swaps import SWAPS, Swap
 from tableveil.state.releases import Release
 from tableveil.state.seen import PUBLIC
+from tableveil.state.trials import SWAPS, Swap
 
 
 @dataclass(frozen=True, slots=True)

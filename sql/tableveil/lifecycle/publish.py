@@ -31,8 +31,7 @@ from tableveil.release import write
 from tableveil.release.class_ids import people_with_classes
 from tableveil.release.estimated_matches import MatchedEstimates
 from tableveil.release.lost_groups import lost_groups
-from tableveil.release.marks import marks
-from tableveil.release.objects import drop_replaced, public, write_distributions, write_objects, written_objects
+from tableveil.release.objects import drop_replaced, marks, public, write_distributions, write_objects, written_objects
 from tableveil.release.plan import ReleasePlan
 from tableveil.release.related_account import related_account
 from tableveil.release.spread_size import check_spreads_collectible
@@ -41,9 +40,8 @@ from tableveil.state import jobs, persons, sketches
 from tableveil.state.dry_runs import ShownRow
 from tableveil.state.lineage import remember
 from tableveil.state.publications import PUBLICATIONS, Publication
-from tableveil.state.release_swaps import SWAPS, Swap
 from tableveil.state.releases import RELEASES, Release
-from tableveil.state.trials import TRIALS, Trial
+from tableveil.state.trials import SWAPS, TRIALS, Swap, Trial
 from tableveil.verification import verify
 
 

@@ -12,7 +12,7 @@ from sqlglot import exp
 from tableveil.backend import Session, WarehouseSession, column, identifier, render, table
 from tableveil.errors import InvalidError, Warned, depending_on, listed, must_decide, shortened
 from tableveil.policy import Anchor, IfExists, Policy, RelativeTime, Role
-from tableveil.policy.reason import says_something
+from tableveil.policy.documentation import says_something
 from tableveil.related.staging import days_of
 from tableveil.release.plan import ReleasePlan
 from tableveil.source import Source

@@ -19,7 +19,7 @@ from tableveil.lifecycle.related_again import Keyed, relinked, stage_keys, told,
 from tableveil.lifecycle.standing import place_of
 from tableveil.lifecycle.target import objects_called
 from tableveil.policy import Policy, ReleaseKind, SuppressedRecords
-from tableveil.policy.reason import says_something
+from tableveil.policy.documentation import says_something
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.release.objects import public
 from tableveil.release.plan import ReleasePlan

@@ -16,11 +16,11 @@ from tableveil.lifecycle.entry import end_job
 from tableveil.lifecycle.standing import own_prefix, place_of
 from tableveil.lifecycle.target import objects_called
 from tableveil.policy import ReleaseTarget
-from tableveil.release.marks import mark
+from tableveil.release.objects import mark
 from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state import jobs
-from tableveil.state.release_swaps import SWAPS, Swap, open_swaps
 from tableveil.state.releases import RELEASES
+from tableveil.state.trials import SWAPS, Swap, open_swaps
 
 logger = logging.getLogger("tableveil.sql")
 

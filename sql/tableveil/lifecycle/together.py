@@ -10,7 +10,7 @@ from sqlglot import exp
 from tableveil.backend import Session, WarehouseSession, collected, column, sql
 from tableveil.classes import WITHOUT_ROW, EarlierClasses, Owners
 from tableveil.counting import Earlier
-from tableveil.counting.earlier import EARLIER
+from tableveil.counting.base import EARLIER
 from tableveil.dictionary import PeopleDictionary
 from tableveil.disclosure.new_keys import new_keys
 from tableveil.errors import InvalidError, NotFoundError, Warned, shortened

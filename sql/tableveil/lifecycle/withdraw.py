@@ -11,17 +11,15 @@ from tableveil.errors import ConflictError, Fault, InternalError
 from tableveil.lifecycle.standing import place_of
 from tableveil.lifecycle.target import count_rows, objects_called
 from tableveil.policy import ReleaseKind
-from tableveil.release.marks import mark
-from tableveil.release.objects import snapshot
-from tableveil.source.dependants import views_reading
-from tableveil.source.tables import STATE_SCHEMA
+from tableveil.release.objects import mark, snapshot
+from tableveil.source.tables import STATE_SCHEMA, views_reading
 from tableveil.state import persons, sketches
+from tableveil.state.decisions import WITHDRAWALS, Withdrawal
 from tableveil.state.jobs import now
 from tableveil.state.lineage import changing_rights
 from tableveil.state.release_objects import ObjectKind, ReleaseObject
-from tableveil.state.release_swaps import SWAPS
 from tableveil.state.releases import Release, ReleaseState, StandingRelease
-from tableveil.state.withdrawals import WITHDRAWALS, Withdrawal
+from tableveil.state.trials import SWAPS
 
 
 def withdraw(

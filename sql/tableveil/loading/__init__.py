@@ -8,6 +8,5 @@ from tableveil.loading.model import CsvEncoding, CsvFormat, FileFormat, LoadRows
 from tableveil.loading.parquet_file import parquet_rows, reading_parquet
 from tableveil.loading.paths import LoadDirectory, allowed_file, check_unchanged, file_state
 from tableveil.loading.postgresql_url import check_url
-from tableveil.loading.remove import drop_table, empty
 from tableveil.loading.standing import check_bound, check_standing, unbound_note
-from tableveil.loading.write import append, check_place, create, found_place
+from tableveil.loading.write import append, check_place, create, drop_table, empty, found_place

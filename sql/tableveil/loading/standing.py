@@ -4,8 +4,7 @@ from tableveil.backend import Ledger, WarehouseSession, folded
 from tableveil.errors import ConflictError, InvalidError, Warned, note, shortened
 from tableveil.policy import Policy, TableReference
 from tableveil.source import Source
-from tableveil.state.loads import LOADS, Load, LoadMode
-from tableveil.state.removals import REMOVALS, RemovalKind
+from tableveil.state.loads import LOADS, REMOVALS, Load, LoadMode, RemovalKind
 from tableveil.state.seen import as_folded
 
 _OF_TABLE = f"{as_folded('table_schema')} = ? AND {as_folded('table_name')} = ?"

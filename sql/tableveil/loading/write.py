@@ -1,4 +1,4 @@
-"""Writes rows into a table: a new one, or an existing one, whose types they must fit without loss."""
+"""Writes rows into a table, new or existing, whose types they must fit without loss; and takes rows out again."""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ from tableveil.errors import (
     shortened,
 )
 from tableveil.policy import TableReference
-from tableveil.source.tables import count_changed, described_table, listed, without_values
+from tableveil.source.tables import count_changed, described_table, listed, views_reading, without_values
 from tableveil.state.releases import seen_among
 
 _numbers = itertools.count()
@@ -170,3 +170,27 @@ def _check_not_released(session: Session, target: TableReference) -> None:
 
 def _named(target: TableReference) -> exp.Table:
     return table(target.table, target.schema, target.catalog)
+
+
+def empty(session: Session, target: TableReference, where: exp.Expr | None = None) -> int:
+    """Removes the rows that meet the condition, by default all, and returns their number; call it in a transaction."""
+    rows = exp.Delete(this=table(target.table, target.schema, target.catalog))
+    removed: int = session.value(rows if where is None else rows.where(where))
+    return removed
+
+
+def drop_table(session: Session, target: TableReference) -> int:
+    """Removes a table, and returns the number of its rows; call it in a transaction.
+
+    Raises:
+        ConflictError: views read it.
+    """
+    faults = [
+        Fault("table", f"{shown}, which reads the table", "no view that needs it", "Drop the view first.")
+        for shown in views_reading(session, {(target.schema.casefold(), target.table.casefold())})
+    ]
+    if faults:
+        raise ConflictError.about("TABLE_HAS_DEPENDANTS", "the table cannot be dropped while views read it", faults)
+    removed = empty(session, target)
+    session.execute(drop("TABLE", table(target.table, target.schema, target.catalog)))
+    return removed

@@ -10,7 +10,7 @@ from tableveil.backend import Session, catalog
 from tableveil.errors import shortened
 from tableveil.lifecycle.target import count_rows
 from tableveil.operate.finding import Finding, Level
-from tableveil.release.marks import mark
+from tableveil.release.objects import mark
 from tableveil.state.migrate import SCHEMA
 from tableveil.state.release_objects import LATEST
 

@@ -1,7 +1,6 @@
 """Published releases: copies at targets outside of the database, each whole or not there at all."""
 
 from tableveil.publishing.directory import DirectoryTarget
-from tableveil.publishing.edition import Edition, PolicyOf, read_edition
+from tableveil.publishing.edition import Edition, PolicyOf, Target, read_edition
 from tableveil.publishing.planned import planned_faults
 from tableveil.publishing.requests import ask, due_at, existing, failed, published, removed, take_back
-from tableveil.publishing.target import Target

@@ -8,9 +8,9 @@ from urllib.parse import parse_qsl
 from tableveil.backend import check_path
 from tableveil.errors import InvalidError, shortened
 from tableveil.publishing.directory import DirectoryTarget
+from tableveil.publishing.edition import Target
 from tableveil.publishing.parquet import ParquetTarget
 from tableveil.publishing.postgresql import PostgresqlTarget
-from tableveil.publishing.target import Target
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
 _PLAIN = re.compile(r"[A-Za-z0-9_]+")

@@ -1,13 +1,14 @@
-"""The public objects of a release as they are published, and what may be told with them."""
+"""The public objects of a release as they are published, what may be told with them, and the interface of targets."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from typing import Protocol
 
 from sqlglot import exp
 
 from tableveil.backend import Session, catalog, table
-from tableveil.errors import ConflictError, shortened
+from tableveil.errors import ConflictError, Fault, shortened
 from tableveil.lifecycle import require_public
 from tableveil.lifecycle.target import objects_called
 from tableveil.lifecycle.withdraw import is_as_written
@@ -102,3 +103,26 @@ def read_edition(session: Session, number: int, policy_of: PolicyOf) -> Edition:
         release.suppressed_records,
         tuple(map(described, release.objects)),
     )
+
+
+class Target(Protocol):
+    """A place that takes releases: each is there as a whole or not at all, also if the process ends in the middle.
+
+    One thread uses it. A `BusyError` or an `InternalError` may pass with time, all other errors need somebody.
+    """
+
+    def faults(self, items: Iterable[Item]) -> list[Fault]:
+        """Names and types for which it cannot take a release of these objects, whatever the rows."""
+
+    def publish(self, session: Session, read: Callable[[], Edition], confirm: Callable[[], None]) -> None:
+        """Writes a release in place of what it has of it, and of an earlier one of the same schema and name.
+
+        `read` gives the release; the rows are those of the transaction in which it is called. `confirm` is called
+        just before the release can be seen, and raises an error if that must not be any more.
+        """
+
+    def remove(self, number: int) -> None:
+        """Removes a release, if it is there."""
+
+    def sweep(self) -> None:
+        """Removes what an earlier process left half-written."""

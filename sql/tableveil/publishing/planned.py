@@ -5,8 +5,7 @@ from dataclasses import replace
 
 from tableveil.errors import Fault
 from tableveil.policy import AttributePolicy, Policy, Role
-from tableveil.publishing.edition import Item
-from tableveil.publishing.target import Target
+from tableveil.publishing.edition import Item, Target
 from tableveil.release.label_columns import CLASS_ID, has_labels, label_columns
 from tableveil.source import Source
 from tableveil.source.model import Column

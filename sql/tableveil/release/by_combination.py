@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from tableveil.backend import Session, WarehouseSession, alias, column, conjunction, expression, number, row_hash, table
 from tableveil.dictionary import Dictionary, value_texts
-from tableveil.dictionary.meanings import ambiguous_levels
+from tableveil.dictionary.aggregated import ambiguous_levels
 from tableveil.errors import Fault, InvalidError, Warned, note, shortened, sole
 from tableveil.game import SUPPRESSED, Combinations
 from tableveil.lattice import Lattice, Transformation

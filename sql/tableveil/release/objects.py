@@ -1,21 +1,22 @@
-"""All public objects of a release: writes them, and lists them."""
+"""All public objects of a release: writes them, marks them, and lists them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from sqlglot import exp
 
-from tableveil.backend import Session, WarehouseSession, drop, table
+from tableveil.backend import Session, WarehouseSession, column, drop, number, row_hash, sql, table, text, united
 from tableveil.dictionary import AggregatedDictionary, PeopleDictionary, SensitiveDictionary, listed_levels
 from tableveil.estimates import ASSUMPTIONS
 from tableveil.hierarchy import Combination, ListedHierarchy
 from tableveil.policy import ReleaseKind, ReleaseTarget
 from tableveil.release import about, labels, write
 from tableveil.release.columns import LabelledColumn
-from tableveil.release.distributions import stage_labels, write_distribution
 from tableveil.release.estimated_matches import EstimatedMatches, MatchedEstimates
 from tableveil.release.estimates import EstimatedColumn, EstimatedTables
 from tableveil.release.known_rows import write_known_rows
@@ -26,6 +27,51 @@ from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state.release_objects import ObjectKind, ReleaseObject
 from tableveil.state.seen import PUBLIC
 from tableveil.verification.written import CompanionColumns, Labels, Written, WrittenAggregate, WrittenEvents
+
+TABLE = "sensitive_distributions"
+
+
+def write_distribution(session: Session, dictionary: SensitiveDictionary, release: int) -> None:
+    """Stores the distribution of a sensitive column in the whole source, suppressed records included."""
+    values = dictionary.values
+    position = "code"
+    if values.null_code is not None and values.null_first:
+        position = "CASE WHEN code = $null THEN 0 ELSE code + 1 END"
+    query = sql(
+        f"SELECT $release AS release, $column AS column_name, {position} AS position, "
+        "CAST(value AS VARCHAR) AS value, n FROM $dictionary",
+        release=number(release),
+        column=text(values.column),
+        null=number(values.null_code or 0),
+        dictionary=table(dictionary.table_name),
+    )
+    session.execute(exp.Insert(this=table(TABLE, STATE_SCHEMA), expression=query))
+
+
+def stage_labels(
+    session: Session, dictionary: SensitiveDictionary | AggregatedDictionary
+) -> tuple[str, tuple[str, ...]]:
+    """A temporary table of the values and their labels by the column's hierarchy, for the verification.
+
+    Returns its name and its columns from level 0, the value, to the top.
+    """
+    levels = dictionary.values.levels
+    assert levels is not None, "there are no labels without a hierarchy"
+    names = [f"l{level}" for level in range(1, levels.top + 1)]
+    labels = {
+        name: pa.array(levels.labels[level - 1], pa.string()).take(pa.array(levels.groups[level]))
+        for level, name in enumerate(names, start=1)
+    }
+    labelled = f"{dictionary.table_name}_labels"
+    query = sql(
+        "SELECT held.value, $labels FROM $dictionary AS held JOIN labelled ON held.code = labelled.code",
+        labels=[column(name, "labelled") for name in names],
+        dictionary=table(dictionary.table_name),
+    )
+    with session.relation("labelled", pa.table({"code": pa.array(levels.groups[0]), **labels})):
+        session.stage(labelled, query)
+    return labelled, ("value", *names)
+
 
 if TYPE_CHECKING:
     from tableveil.release.related import RelatedRelease
@@ -277,8 +323,8 @@ def drop_replaced(session: WarehouseSession, target: ReleaseTarget, existing: Ma
         f"AND kind = 'VIEW' AND {PUBLIC}",
         [target.schema, target.name],
     )
-    for (number,) in earlier:
-        session.execute(drop("TABLE", snapshot(number), if_exists=True))
+    for (release,) in earlier:
+        session.execute(drop("TABLE", snapshot(release), if_exists=True))
 
 
 def public(plan: ReleasePlan, name: str) -> exp.Table:
@@ -289,3 +335,24 @@ def public(plan: ReleasePlan, name: str) -> exp.Table:
 def snapshot(number: int) -> exp.Table:
     """The table of rows that a view shows."""
     return table(f"snapshot_{number}", STATE_SCHEMA)
+
+
+def mark(session: WarehouseSession, schema: str, name: str) -> str:
+    """SHA-256 in hexadecimal over the columns, types, number and hashes of the rows of a table or view, in any order.
+
+    The hashes are the engine's: marks made by different versions of DuckDB cannot be compared.
+    """
+    return marks(session, schema, [name])[name]
+
+
+def marks(session: WarehouseSession, schema: str, names: Sequence[str]) -> dict[str, str]:
+    """The mark of each of these tables and views."""
+    # By their full names: a job's own temporary table may have the short name.
+    objects = [table(name, schema, session.catalog) for name in names]
+    columns, totals = dict(zip(names, session.described_tables(objects), strict=True)), []
+    for i, name in enumerate(names):
+        hashed = row_hash(*(column(column_name) for column_name, _ in columns[name]))
+        sums = (exp.Count(this=exp.Star()), exp.Sum(this=hashed), exp.BitwiseXorAgg(this=hashed.copy()))
+        totals.append(exp.select(number(i), *sums).from_(objects[i]))
+    rows = {names[i]: (*row,) for i, *row in session.rows(united(totals))}
+    return {name: hashlib.sha256(repr((columns[name], rows[name])).encode()).hexdigest() for name in names}

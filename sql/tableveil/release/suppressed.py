@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tableveil.backend import Session, number, sql, table, united
 from tableveil.privacy.told_suppression import LEAST_K, Told, told_suppression
 from tableveil.release.plan import ReleasePlan
-from tableveil.state.release_suppressions import SuppressedLabel
+from tableveil.state.release_risks import SuppressedLabel
 
 MOST_LABELS = 10
 """Per column, the labels with most suppressed records are kept."""

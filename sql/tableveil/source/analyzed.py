@@ -7,11 +7,10 @@ from tableveil.backend import WarehouseSession
 from tableveil.errors import Fault, NearestNames, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import Population, TableReference
-from tableveil.source.missing import missing_column
 from tableveil.source.model import Column, Source, SourceQuery
 from tableveil.source.population import check_subset, resolve_population
 from tableveil.source.query import query_columns
-from tableveil.source.tables import columns_of, shown_type
+from tableveil.source.tables import columns_of, missing_column, shown_type
 
 _NUMERIC = {ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT}
 

@@ -9,7 +9,7 @@ from tableveil.backend import WarehouseSession, alias, column, expression, numbe
 from tableveil.errors import Fault, Warned, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import AttributePolicy, NullHandling, Policy, Role
-from tableveil.policy.validate_people import check_repeating
+from tableveil.policy.validate_population import check_repeating
 from tableveil.risk.recurring import FEWEST_VALUES
 from tableveil.source.model import Column, PopulationRows, Source
 from tableveil.source.people import (

@@ -6,9 +6,8 @@ from tableveil.backend import WarehouseSession
 from tableveil.errors import Fault, NearestNames, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import Population
-from tableveil.source.missing import missing_column
 from tableveil.source.model import Column, PopulationRows, Source
-from tableveil.source.tables import columns_of, find_table, shown_type
+from tableveil.source.tables import columns_of, find_table, missing_column, shown_type
 
 _ALIKE = (
     {ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT},

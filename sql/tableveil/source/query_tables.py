@@ -11,9 +11,8 @@ from tableveil.backend import Session, folded, identifier, render, table
 from tableveil.backend.render import DIALECT
 from tableveil.errors import Fault, NearestNames, shortened
 from tableveil.policy import TableReference
-from tableveil.source.missing import MissingTable
 from tableveil.source.query_statement import FIELD, Node, QueryStatement, TableMention, described
-from tableveil.source.tables import STATE_SCHEMA
+from tableveil.source.tables import STATE_SCHEMA, MissingTable
 
 _EXPECTED = "a table of the server's database"
 

@@ -1,15 +1,53 @@
-"""Tables of the database: whether a name exists, and the columns of a table."""
+"""Tables of the database: whether a name exists, its columns, faults about what is missing, and views that read it."""
 
 import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
+import sqlglot
 from sqlglot import exp
 
-from tableveil.backend import Listed, WarehouseSession, alias, catalog, column, drop, expression, table, try_cast
-from tableveil.errors import Fault, nearest, shortened
+from tableveil.backend import (
+    Listed,
+    Session,
+    WarehouseSession,
+    alias,
+    catalog,
+    column,
+    drop,
+    expression,
+    table,
+    try_cast,
+)
+from tableveil.errors import Fault, InvalidError, NearestNames, NotFoundError, nearest, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import TableReference
-from tableveil.source.missing import MissingTable
 from tableveil.source.model import Column
+
+
+@dataclass(frozen=True, slots=True)
+class MissingTable(Fault):
+    """A reference to a table that does not exist, or that cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class MissingColumn(Fault):
+    """A name that no column of the table has."""
+
+
+def missing_column(field: str, name: str, hint: NearestNames) -> MissingColumn:
+    """The fault of a name that no column of the table has; `hint` knows all columns."""
+    return MissingColumn(field, shortened(name), "a column of the table", hint(name))
+
+
+def invalid(code: str, summary: str, faults: Sequence[Fault]) -> InvalidError | NotFoundError:
+    """The error of a call with faults; if all of them are missing tables or columns, it has their code."""
+    if all(isinstance(fault, MissingTable) for fault in faults):
+        return NotFoundError.about("TABLE_NOT_FOUND", "there are no such tables", faults)
+    if all(isinstance(fault, MissingColumn) for fault in faults):
+        return NotFoundError.about("COLUMN_NOT_FOUND", "there are no such columns", faults)
+    return InvalidError.about(code, summary, faults)
+
 
 STATE_SCHEMA = "tableveil"
 
@@ -173,3 +211,21 @@ def _collations(session: WarehouseSession, reference: TableReference, names: lis
 
 def _full(reference: TableReference) -> exp.Table:
     return table(reference.table, reference.schema, reference.catalog)
+
+
+def views_reading(
+    session: Session, dropped: Collection[tuple[str, str]], read: Collection[tuple[str, str]] = ()
+) -> Iterator[str]:
+    """Names views that read what is dropped or `read`, and are not dropped; schemas and names are in lower case."""
+    for schema, name, text in catalog.views(session):
+        is_dropped = (schema.casefold(), name.casefold()) in dropped
+        if not is_dropped and not {*dropped, *read}.isdisjoint(_tables(schema, text)):
+            seen = session.visibility.owned.has_table(schema, name)
+            yield f"view {shortened(name)} in schema {shortened(schema)}" if seen else "a view that you may not see"
+
+
+def _tables(schema: str, view: str) -> Iterator[tuple[str, str]]:
+    """Schemas and names that a view in that schema reads, in lower case; a name alone may be found in several."""
+    for node in sqlglot.parse_one(view, dialect="duckdb").find_all(exp.Table):
+        name = node.name.casefold()
+        yield from [(node.db.casefold(), name)] if node.db else [(schema.casefold(), name), ("main", name)]

@@ -1,4 +1,4 @@
-"""The decisions about releases that need the approval of another person."""
+"""Decisions about releases: the approval of another person, and withdrawals with their reasons."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,3 +17,15 @@ class Decision:
 
 
 DECISIONS = Table("decisions", Decision, "release", names={"by": "decided_by", "at": "decided_at"})
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawal:
+    """The withdrawal of one release; `kept_objects` were changed after they were written, and not dropped."""
+
+    at: datetime
+    reason: str
+    kept_objects: tuple[str, ...]
+
+
+WITHDRAWALS = Table("withdrawals", Withdrawal, "release", names={"at": "withdrawn_at"})

@@ -18,8 +18,8 @@ from tableveil.state import joint_texts
 from tableveil.state.joint_texts import JointText
 from tableveil.state.mapper import NumberedTable, Table
 from tableveil.state.release_attributes import AttributeResult
-from tableveil.state.release_costs import Alternative
-from tableveil.state.release_suppressions import SuppressedLabel
+from tableveil.state.release_explanations import Alternative
+from tableveil.state.release_risks import SuppressedLabel
 from tableveil.state.releases import Proof, Release
 from tableveil.state.seen import Audience, Condition, as_folded, results
 

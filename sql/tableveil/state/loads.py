@@ -1,4 +1,4 @@
-"""The store of loads: what was loaded into which table. Each is inserted by the transaction that loads."""
+"""The store of loads and removals: what was loaded into which table by which transaction, and taken out otherwise."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -61,3 +61,39 @@ def find_request(ledger: Ledger, request_id: str) -> Load | None:
     """The load that the principal requested with that request id."""
     parameters = [request_id, ledger.visibility.principal]
     return next(iter(LOADS.where(ledger, "request_id = ? AND owner = ?", parameters)), None)
+
+
+class RemovalKind(StrEnum):
+    """The extent of a removal: all rows, the table with them, or some people's rows."""
+
+    TRUNCATE = "TRUNCATE"
+    DROP = "DROP"
+    ERASE = "ERASE"
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """A removal that was done; `rows` are the removed ones.
+
+    An erasure is of some `persons`: the releases that were `holding` them, and those `untold` for lack of digests.
+    """
+
+    number: int
+    kind: RemovalKind
+    schema: str
+    table: str
+    at: datetime
+    rows: int
+    owner: str
+    persons: int = 0
+    holding: tuple[int, ...] = ()
+    untold: tuple[int, ...] = ()
+
+
+REMOVALS = NumberedTable(
+    "removals",
+    Removal,
+    "removal_numbers",
+    names={"schema": "table_schema", "table": "table_name", "at": "happened_at", "rows": "row_count"},
+    seen=by_table("table_schema", "table_name"),
+)

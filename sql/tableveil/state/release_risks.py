@@ -1,10 +1,11 @@
-"""The sizes of the classes of releases, before and after, and the prosecutor risk as rows of a table."""
+"""The sizes of the classes of releases, before and after, the prosecutor risk, and suppressed records by labels."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tableveil.backend import Ledger
 from tableveil.risk import ClassSizes, ProsecutorRisk
+from tableveil.state.mapper import Table
 
 BEFORE, AFTER = "before", "after"
 """The stages. People who have several records are counted in them."""
@@ -57,3 +58,16 @@ def risk_measures(risk: ProsecutorRisk) -> list[RiskMeasure]:
         RiskMeasure("unique_records", None, float(risk.unique_records)),
         *(RiskMeasure("records_above_threshold", str(t), float(records)) for t, records in risk.records_at_risk),
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class SuppressedLabel:
+    """So many of the source's `records` with this label in the column are suppressed; the label None is NULL."""
+
+    column: str
+    label: str | None
+    records: int
+    suppressed: int
+
+
+SUPPRESSIONS = Table("release_suppressions", SuppressedLabel, "release", position=True, names={"column": "column_name"})

@@ -13,17 +13,15 @@ from tableveil.privacy.exposure.found import Exposure
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.risk import ClassSizes, ProsecutorRisk
 from tableveil.state import codec, joint_texts, matches, release_risks
-from tableveil.state.decisions import DECISIONS, Decision
+from tableveil.state.decisions import DECISIONS, WITHDRAWALS, Decision, Withdrawal
 from tableveil.state.joint_texts import WHOLE, JointText
 from tableveil.state.mapper import SOURCE_COLUMNS, NumberedTable, Table, of_each
 from tableveil.state.matches import Match
 from tableveil.state.publications import PUBLICATIONS, Publication
 from tableveil.state.release_attributes import AttributeResult
-from tableveil.state.release_costs import Alternative, CostPart
-from tableveil.state.release_explanations import Explanation
+from tableveil.state.release_explanations import Alternative, CostPart, Explanation
 from tableveil.state.release_objects import OBJECTS, ReleaseObject, latest_among
-from tableveil.state.release_risks import AFTER, BEFORE
-from tableveil.state.release_suppressions import SUPPRESSIONS, SuppressedLabel
+from tableveil.state.release_risks import AFTER, BEFORE, SUPPRESSIONS, SuppressedLabel
 from tableveil.state.seen import (
     HIDDEN,
     PUBLIC,
@@ -40,7 +38,6 @@ from tableveil.state.seen import (
 from tableveil.state.seen import releases as seen_releases
 from tableveil.state.trials import TRIALS as TRIAL_ENTRIES
 from tableveil.state.trials import Trial, note_promotion
-from tableveil.state.withdrawals import WITHDRAWALS, Withdrawal
 
 
 @dataclass(frozen=True, slots=True)

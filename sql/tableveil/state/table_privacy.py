@@ -5,8 +5,8 @@ from datetime import datetime
 
 from tableveil.backend import Ledger, folded
 from tableveil.policy import TableReference
+from tableveil.state.loads import RemovalKind
 from tableveil.state.mapper import Table
-from tableveil.state.removals import RemovalKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Trials: releases that wait for their own steward; nobody else is shown them, and no release is compared with them."""
+"""Releases that do not stand yet: trials wait for their own steward; swaps in a warehouse, for their names."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -48,3 +48,21 @@ def among(ledger: Ledger, releases: Collection[int]) -> set[int]:
         "WHERE promoted_at IS NULL AND list_contains(?::BIGINT[], release)"
     )
     return {number for (number,) in ledger.rows(query, [list(releases)])}
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """The intent to rename what is `staged` to the objects of a release, in place of the `replaced` ones."""
+
+    warehouse: str
+    staged: str
+    replaced: tuple[str, ...]
+
+
+SWAPS = Table("release_swaps", Swap, "release")
+
+
+def open_swaps(ledger: Ledger, warehouse: str) -> list[int]:
+    """The releases of a warehouse that are to be completed."""
+    query = "SELECT release FROM tableveil.release_swaps WHERE warehouse = ? ORDER BY release"
+    return [release for (release,) in ledger.rows(query, [warehouse])]

@@ -4,11 +4,10 @@ from dataclasses import replace
 
 from tableveil.backend import Session
 from tableveil.policy import NTCloseness, Policy, SensitiveModel
-from tableveil.verification.digests import digest_of, secret_of
-from tableveil.verification.spread import Spreads
+from tableveil.verification.owners import digest_of, secret_of
 from tableveil.verification.text import quoted
 from tableveil.verification.together import ROWS, classes_in
-from tableveil.verification.values import check_values
+from tableveil.verification.values import Spreads, check_values
 from tableveil.verification.written import Written
 
 

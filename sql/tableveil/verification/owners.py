@@ -1,14 +1,26 @@
-"""Counts anew whose records are in each class, where people have several: from the source, by its labels alone."""
+"""Counts anew whose records are in each class, where people have several, by labels alone; and their keyed digests."""
 
+import hashlib
+import hmac
 from collections.abc import Mapping
 
 from tableveil.backend import Session
 from tableveil.policy import DistinctLDiversity, Dominance, KAnonymity, Policy, ProbabilisticLDiversity
+from tableveil.state.migrate import fingerprint_key
 from tableveil.verification.clustered import clustered_records
-from tableveil.verification.digests import digest_of, secret_of
 from tableveil.verification.own_levels import chosen_labels, coded
 from tableveil.verification.text import at_least, at_most, by_element, folded, quoted, spelled
 from tableveil.verification.written import Written
+
+
+def secret_of(session: Session, *, records: bool) -> str:
+    """The secret that digests of records, or of persons, are keyed with."""
+    return hmac.new(fingerprint_key(session.ledger), b"records" if records else b"persons", hashlib.sha256).hexdigest()
+
+
+def digest_of(column: str, of: str, parameter: int) -> str:
+    """The digest of a column of rows under the alias `of`; the secret is bound as the parameter of that number."""
+    return f"('0x' || left(sha256(?{parameter} || {of}.{quoted(column)}::VARCHAR), 14))::UBIGINT"
 
 
 def count_owners(session: Session, policy: Policy, written: Written, *, own_levels: bool) -> list[str]:

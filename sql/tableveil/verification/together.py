@@ -4,8 +4,8 @@ from collections.abc import Collection
 
 from tableveil.backend import Session
 from tableveil.policy import Dominance, LeftBehind, Policy
-from tableveil.verification.digests import digest_of, secret_of
 from tableveil.verification.own_levels import chosen_labels, coded
+from tableveil.verification.owners import digest_of, secret_of
 from tableveil.verification.text import at_most, differing
 from tableveil.verification.written import Written
 

@@ -14,11 +14,10 @@ from tableveil.verification.methods import check_method
 from tableveil.verification.new_keys import check_new_keys
 from tableveil.verification.related import check_related
 from tableveil.verification.safe_harbor import check_safe_harbor
-from tableveil.verification.spread import Spreads
 from tableveil.verification.text import SLACK, differing, folded, near, quoted
 from tableveil.verification.together import check_classes_of_people, check_together
 from tableveil.verification.told import check_told
-from tableveil.verification.values import check_values
+from tableveil.verification.values import Spreads, check_values
 from tableveil.verification.written import Written
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tableveil.classification import Chosen, ClassifiedRecords, Feature, FeatureValues, cross_validation
 from tableveil.classification.assess import assess
 from tableveil.classification.classifiers import Examples, Told, train
-from tableveil.classification.folds import assign_folds
+from tableveil.classification.cross_validation import assign_folds
 from tableveil.control import Control, Stopped
 from tableveil.requests.classification import Classifier
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tableveil.classification import FeatureValues
-from tableveil.classification.combinations import FeatureCombinations
+from tableveil.classification.cross_validation import FeatureCombinations
 
 
 @pytest.mark.parametrize("categories", [4, 2**30])

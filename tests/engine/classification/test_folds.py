@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tableveil.classification.folds import Folds, assign_folds
+from tableveil.classification.cross_validation import Folds, assign_folds
 
 
 @given(st.lists(st.integers(0, 3), min_size=2, max_size=60), st.integers(2, 7), st.integers(0, 2**32 - 1))

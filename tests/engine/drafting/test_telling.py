@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tableveil.drafting import ColumnFacts, draft_columns, propose_hierarchy
-from tableveil.drafting.telling import telling_level
+from tableveil.drafting.draft import telling_level
 from tableveil.hierarchy import ValueKind, label_values
 from tableveil.hierarchy.rules import Dates, Intervals
 from tests.engine.drafting.test_hierarchies import DATE, INTEGER, TEXT, column

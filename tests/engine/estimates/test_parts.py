@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from tableveil.estimates.line import tempered
 from tableveil.estimates.regression import Levels, Scores, fit
-from tableveil.estimates.tempered import tempered
 
 
 def test_coarse_labels_fill_by_a_root_of_what_finer_ones_left() -> None:

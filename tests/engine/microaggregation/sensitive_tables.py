@@ -11,8 +11,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tableveil.aggregation.columns import AggregatedColumn
-from tableveil.aggregation.points import Points, SparseClusters
+from tableveil.aggregation.points import AggregatedColumn, Points, SparseClusters
 from tableveil.classes import SensitiveColumn
 from tableveil.hierarchy import AttributeLevels
 from tableveil.policy.aggregation import Aggregation

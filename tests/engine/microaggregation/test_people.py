@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tableveil.aggregation.columns import AggregatedColumn
 from tableveil.aggregation.coordinates import Space
-from tableveil.aggregation.points import Clustered, Points, SparseClusters
+from tableveil.aggregation.points import AggregatedColumn, Clustered, Points, SparseClusters
 from tableveil.classes import PersonValues, SensitiveColumn
 from tableveil.control import Control
 from tableveil.errors import InfeasibleError

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tableveil.numeric.sums import weighted_sum
+from tableveil.numeric.rounding import weighted_sum
 
 
 def test_is_the_sum_of_products() -> None:

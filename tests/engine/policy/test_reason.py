@@ -2,7 +2,7 @@
 
 import pytest
 
-from tableveil.policy.reason import says_something
+from tableveil.policy.documentation import says_something
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tableveil.aggregation.columns import AggregatedColumn
+from tableveil.aggregation.points import AggregatedColumn
 from tableveil.classes import EquivalenceClasses, NumpyCounter, SensitiveColumn, SensitiveRows
 from tableveil.control import Control
 from tableveil.hierarchy import AttributeLevels
 from tableveil.policy import Aggregation, LossModel
 from tableveil.privacy import Conjunction
 from tableveil.quality.aggregated_error import AggregatedError
-from tableveil.quality.factors import Factors
+from tableveil.quality.model import Factors
 from tableveil.search import Problem, exact
 from tableveil.search.anytime import anytime
 from tableveil.search.best_first import best_first

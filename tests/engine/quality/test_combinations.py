@@ -9,7 +9,7 @@ from tableveil.hierarchy import InlineLevels, UncountableError
 from tableveil.hierarchy.rules import MaskFrom, Redaction
 from tableveil.policy import AmbiguityModel, KLDivergenceModel, KLWeighting, QualityModel
 from tableveil.quality import quality_of
-from tableveil.quality.crowding import crowding
+from tableveil.quality.kl_divergence import crowding
 from tests.engine.random_tables import CONTINUOUS, CROWDED, Attribute, Table
 from tests.engine.rules import k_anonymity
 

@@ -19,8 +19,7 @@ from tableveil.policy import QualityModel as Named
 from tableveil.privacy import Conjunction, ReleaseRule, privacy_of
 from tableveil.quality import quality_of
 from tableveil.search import Candidate, Problem, SearchOutcome
-from tableveil.search.outcome import Key
-from tableveil.search.problem import valid
+from tableveil.search.outcome import Key, valid
 from tests.engine.quality.models import EVERY_MODEL, GAMES
 
 Strategy = Callable[..., SearchOutcome]

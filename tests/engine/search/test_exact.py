@@ -18,7 +18,7 @@ from tableveil.classes import ClassCounter, NumpyCounter
 from tableveil.control import Control, Progress, Stopped
 from tableveil.counting import DuckDBCounter, build_base
 from tableveil.dictionary import build_dictionary
-from tableveil.dictionary.coded import CodedAttribute
+from tableveil.dictionary.values import CodedAttribute
 from tableveil.errors import CancelledError
 from tableveil.hierarchy import InlineLevels, ValueKind, attribute_levels, label_values
 from tableveil.policy import (

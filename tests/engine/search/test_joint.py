@@ -16,7 +16,7 @@ from tableveil.quality import quality_of
 from tableveil.search import Problem
 from tableveil.search.anytime import anytime
 from tableveil.search.best_first import best_first
-from tableveil.search.exact import exact
+from tableveil.search.proving import exact
 from tests.engine.quality.models import SEPARABLE
 from tests.engine.search.problems import Strategy, check_complete, optimum, problems, run
 

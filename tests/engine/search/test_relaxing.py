@@ -32,7 +32,7 @@ from tableveil.policy import (
 from tableveil.privacy import privacy_of
 from tableveil.quality import quality_of
 from tableveil.search import Problem
-from tableveil.search.problem import valid
+from tableveil.search.outcome import valid
 from tableveil.search.relaxing import Relaxed, UnmetPolicy, relax
 from tableveil.search.relaxing.requirements import requirements_of
 from tests.engine.quality.models import GAMES

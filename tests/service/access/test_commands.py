@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from tableveil.cli.main import cli
 from tableveil.errors import ConflictError, DeniedError, InvalidError, NotFoundError
 from tableveil.server import ServeSettings, TableveilServer
-from tableveil.server.grants_file import read_grants
+from tableveil.server.stores import read_grants
 from tests.service.access.house import House, opened, policy, submitted
 
 FILE = """

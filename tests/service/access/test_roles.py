@@ -15,8 +15,8 @@ from tableveil.pipelines import anonymize
 from tableveil.runtime import workers
 from tableveil.runtime.active import check_permitted
 from tableveil.server.methods import declared
-from tableveil.server.readers import READING_ROLES
 from tableveil.server.services import DESCRIPTORS
+from tableveil.server.stores import READING_ROLES
 from tableveil.v1 import (
     access_pb2,
     audit_service_pb2,

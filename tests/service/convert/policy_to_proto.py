@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tableveil.convert.aggregation import USUAL
+from tableveil.convert.attributes import USUAL
 from tableveil.convert.decimals import decimal_to_text
 from tableveil.convert.enums import (
     AGGREGATE_FUNCTIONS,
@@ -22,8 +22,7 @@ from tableveil.convert.enums import (
 )
 from tableveil.convert.fields import to_message
 from tableveil.convert.hierarchies import hierarchy_to_proto
-from tableveil.convert.names import load_name, release_name
-from tableveil.convert.tables import table_to_proto
+from tableveil.convert.names import load_name, release_name, table_to_proto
 from tableveil.policy import (
     DEFAULT_RISK_THRESHOLDS,
     METHODS,

@@ -39,19 +39,17 @@ from tableveil.privacy.exposure.found import Exposure
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.risk import ProsecutorRisk
 from tableveil.runtime.model import Failure, FailureKind, Job, JobProgress
-from tableveil.state.decisions import Decision
+from tableveil.state.decisions import Decision, Withdrawal
 from tableveil.state.hierarchies import Stored
 from tableveil.state.jobs import JobPhase, JobState, Request
 from tableveil.state.matches import Match
 from tableveil.state.publications import Publication
 from tableveil.state.release_attributes import AttributeResult
-from tableveil.state.release_costs import Alternative, CostPart
-from tableveil.state.release_explanations import Explanation, Neighbour, Rejection
+from tableveil.state.release_explanations import Alternative, CostPart, Explanation, Neighbour, Rejection
 from tableveil.state.release_objects import ObjectKind, ReleaseObject
-from tableveil.state.release_suppressions import SuppressedLabel
+from tableveil.state.release_risks import SuppressedLabel
 from tableveil.state.releases import Proof, Release, RunnerUp, Searched
 from tableveil.state.trials import Trial
-from tableveil.state.withdrawals import Withdrawal
 from tableveil.v1 import faults_pb2, job_service_pb2, policy_pb2, release_service_pb2
 
 MOMENT = datetime(2024, 2, 29, 12, 30, 15, 123456)

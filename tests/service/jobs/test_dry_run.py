@@ -13,8 +13,8 @@ from tableveil.policy import Game, KAnonymity, Policy, Profitability, PublisherP
 from tableveil.runtime import Job, JobManager, Removals
 from tableveil.state.dry_runs import DRY_RUNS, DryRun
 from tableveil.state.jobs import JobState
+from tableveil.state.loads import RemovalKind
 from tableveil.state.releases import RELEASES
-from tableveil.state.removals import RemovalKind
 from tests.once import once
 from tests.service.jobs.managed import POLICY, ended, submit, to
 from tests.service.jobs.plain import plain_target

@@ -35,8 +35,8 @@ from tableveil.policy import (
 from tableveil.runtime import JobSettings, open_jobs
 from tableveil.state import jobs as store
 from tableveil.state.jobs import JobState
-from tableveil.state.release_swaps import open_swaps
 from tableveil.state.releases import ReleaseState
+from tableveil.state.trials import open_swaps
 from tests.another_duckdb import AnotherDuckDB
 from tests.migrated import passing
 from tests.once import once

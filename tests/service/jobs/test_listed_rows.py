@@ -21,7 +21,7 @@ from tableveil.policy import (
     TableReference,
 )
 from tableveil.release import listed_rows, write
-from tableveil.release.packed_order import in_packed_order
+from tableveil.release.listed_rows import in_packed_order
 from tableveil.state.releases import Release
 
 Run = Callable[..., Release]

@@ -18,7 +18,7 @@ from tableveil.hierarchy import InlineLevels
 from tableveil.hierarchy.rules import Intervals
 from tableveil.pipelines.anonymize import anonymize
 from tableveil.pipelines.infeasible import Asked, nothing_valid
-from tableveil.pipelines.report import JobReport
+from tableveil.pipelines.job import JobReport
 from tableveil.policy import (
     Aggregate,
     AttributePolicy,
@@ -43,7 +43,7 @@ from tableveil.policy import (
 )
 from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.release import by_combination
-from tableveil.search.infeasible import Infeasible
+from tableveil.search.findings import Infeasible
 from tableveil.search.relaxing import Relaxed
 from tableveil.state.dry_runs import DryRun
 from tableveil.state.releases import Release

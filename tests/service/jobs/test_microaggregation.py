@@ -23,7 +23,7 @@ from tableveil.document import read_policy
 from tableveil.errors import ConflictError, InvalidError
 from tableveil.hierarchy import InlineLevels
 from tableveil.pipelines.anonymize import anonymize
-from tableveil.pipelines.report import JobReport
+from tableveil.pipelines.job import JobReport
 from tableveil.pipelines.risk_analysis import run_risk_analysis
 from tableveil.policy import (
     AggregateFunction,

@@ -8,7 +8,7 @@ import pytest
 from tableveil.backend import Database
 from tableveil.client.names import source_reference
 from tableveil.control import Control
-from tableveil.convert.tables import table_from_proto
+from tableveil.convert.names import table_from_proto
 from tableveil.errors import TableveilError
 from tableveil.lookups import Tables
 from tableveil.policy import TableReference

@@ -1,6 +1,6 @@
 """The gain of the last tenth of a search, by a clock that is set."""
 
-from tableveil.runtime.recent_gain import RecentGain
+from tableveil.runtime.recorder import RecentGain
 
 
 def test_the_last_tenth_is_compared_with_what_was_before() -> None:

@@ -12,8 +12,7 @@ from tableveil.errors import TableveilError
 from tableveil.policy import TableReference
 from tableveil.runtime import JobManager, Loads, Removals
 from tableveil.runtime.loads import LoadRequest
-from tableveil.state.loads import Load, LoadMode
-from tableveil.state.removals import RemovalKind
+from tableveil.state.loads import Load, LoadMode, RemovalKind
 from tests.service.jobs.managed import PATIENTS, POLICY, Gate, ended, submit, to
 from tests.service.jobs.test_loads import ROW, Rows, code, count
 

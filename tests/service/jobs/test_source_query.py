@@ -19,7 +19,7 @@ from tableveil.lookups import Results
 from tableveil.pipelines.anonymize import release_work
 from tableveil.pipelines.classification import classification_work
 from tableveil.pipelines.frontier import frontier_work
-from tableveil.pipelines.report import JobReport
+from tableveil.pipelines.job import JobReport
 from tableveil.pipelines.utility_report import utility_report_work
 from tableveil.pipelines.work import Work
 from tableveil.policy import (

@@ -11,20 +11,18 @@ import pytest
 from tableveil.access import Access, AccessRole, PrivacyBudgets, SchemaRules
 from tableveil.audit import Audit
 from tableveil.identity import AuthenticatedBy, Principal
-from tableveil.identity.own_token import OwnToken
+from tableveil.identity.secret import OwnToken
 from tableveil.identity.tokens import Tokens
 from tableveil.lookups import Hierarchies, Privacies, Releases, Reports, Results, RiskAnalyses, Tables
 from tableveil.pipelines.draft import Drafts
 from tableveil.pipelines.widen import Widening
 from tableveil.runtime import AnsweredRequests, JobManager, Loads, Publishing, Removals, Upkeep, Worksheets
 from tableveil.runtime.release_lifecycle import ReleaseLifecycle
-from tableveil.server.access_control import AccessControl
-from tableveil.server.authorize import RolesByScope
+from tableveil.server.access_control import AccessControl, RolesByScope
 from tableveil.server.endpoint import ServerEndpoint
 from tableveil.server.methods import declared
-from tableveil.server.readers import ReaderAnswers
 from tableveil.server.services import DESCRIPTORS
-from tableveil.server.stores import Stores
+from tableveil.server.stores import ReaderAnswers, Stores
 from tableveil.serving.address import Listening
 from tableveil.serving.settings import STREAM_IDLE_SECONDS
 from tableveil.state.kinds import JobKind

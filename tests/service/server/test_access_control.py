@@ -17,13 +17,11 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from tableveil.access import AccessRole
 from tableveil.client.token import with_token
 from tableveil.identity import AuthenticatedBy, Credentials, Principal, Unauthenticated
-from tableveil.identity.own_token import OwnToken
-from tableveil.identity.secret import new_secret
+from tableveil.identity.secret import OwnToken, new_secret
 from tableveil.runtime import Job
 from tableveil.server import access_control as access_control_module
 from tableveil.server import open_streams
-from tableveil.server.access_control import AccessControl
-from tableveil.server.authorize import RolesByScope
+from tableveil.server.access_control import AccessControl, RolesByScope
 from tableveil.server.endpoint import ServerEndpoint
 from tableveil.server.methods import declared
 from tableveil.server.services import DESCRIPTORS

@@ -14,13 +14,11 @@ from tableveil.errors import BusyError
 from tableveil.fair_use import FairUse, Limits
 from tableveil.identity import AuthenticatedBy, Credentials, Principal
 from tableveil.server import health_calls, job_service
-from tableveil.server.access_control import AccessControl
-from tableveil.server.authorize import RolesByScope
+from tableveil.server.access_control import AccessControl, RolesByScope
 from tableveil.server.endpoint import ServerEndpoint
-from tableveil.server.limited import LimitedCalls
+from tableveil.server.limited import LimitedCalls, Slots
 from tableveil.server.methods import declared
 from tableveil.server.services import DESCRIPTORS
-from tableveil.server.slots import Slots
 from tableveil.server.stores import Stores
 from tableveil.serving.address import Listening
 from tableveil.serving.settings import HEALTH_THREADS, LARGEST_MESSAGE, STREAMS_PER_CONNECTION

@@ -18,9 +18,8 @@ from tableveil.client.token import with_token
 from tableveil.errors import BusyError, NotFoundError
 from tableveil.fair_use import FairUse, Limits
 from tableveil.identity import AuthenticatedBy, Principal
-from tableveil.identity.own_token import OwnToken
-from tableveil.server.access_control import AccessControl
-from tableveil.server.authorize import RolesByScope
+from tableveil.identity.secret import OwnToken
+from tableveil.server.access_control import AccessControl, RolesByScope
 from tableveil.server.limited import LimitedCalls
 from tableveil.server.methods import declared
 from tableveil.server.recorded import RecordedCalls

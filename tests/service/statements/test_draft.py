@@ -3,7 +3,7 @@
 from hypothesis import example, given
 
 from tableveil.statements import parse
-from tableveil.statements.draft import drafted_statement
+from tableveil.statements.render import drafted_statement
 from tableveil.statements.statement import SetPrivacy
 from tableveil.v1 import draft_service_pb2 as v1
 from tableveil.v1 import policy_pb2

@@ -11,7 +11,7 @@ import duckdb
 import numpy as np
 
 from tableveil.hierarchy import Point, ValueKind, read_bounds
-from tableveil.release.interval_labels import interval_labels
+from tableveil.release.aggregated import interval_labels
 
 START = datetime.date(2020, 1, 1)
 DAYS = (START - datetime.date(1970, 1, 1)).days

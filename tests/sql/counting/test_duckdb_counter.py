@@ -12,8 +12,7 @@ import pytest
 from tableveil.backend import Database, Session, Settings
 from tableveil.classes import NumpyCounter
 from tableveil.counting import BaseHistogram, DuckDBCounter
-from tableveil.counting.cost import Costs
-from tableveil.counting.memory import memory_limit
+from tableveil.counting.cost import Costs, memory_limit
 from tableveil.counting.roll_ups import RollUp
 from tableveil.lattice import Transformation
 from tests.once import once

@@ -9,7 +9,7 @@ from tableveil.backend import Session
 from tableveil.counting import CountedColumns
 from tableveil.counting.points import read_points
 from tableveil.dictionary import build_aggregated, build_sensitive
-from tableveil.dictionary.coded import CodedAttribute
+from tableveil.dictionary.values import CodedAttribute
 from tableveil.policy import (
     Aggregation,
     AttributePolicy,

@@ -8,7 +8,7 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.dictionary import Dictionary, build_dictionary, read_together
-from tableveil.dictionary.coded import CodedAttribute
+from tableveil.dictionary.values import CodedAttribute
 from tableveil.errors import Fault
 from tableveil.hierarchy import InlineLevels, RuleHierarchy
 from tableveil.hierarchy.rules import Dates, DateUnit, Intervals, Redaction, SuppressionOnly

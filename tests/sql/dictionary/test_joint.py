@@ -5,7 +5,7 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.counting import BaseHistogram, CountedColumns, DuckDBCounter, build_base, open_counter
 from tableveil.dictionary import JointDictionary, build_dictionary, build_joint
-from tableveil.dictionary.coded import CodedAttribute
+from tableveil.dictionary.values import CodedAttribute
 from tableveil.errors import Fault
 from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.policy import AttributePolicy, KAnonymity, Policy, ReleaseTarget, Role, TableReference

@@ -10,7 +10,7 @@ import pytest
 
 from tableveil.backend import Database, Session, Settings, read_only
 from tableveil.operate import Finding, Level, disk, examine, examine_file, examine_state
-from tableveil.release.marks import mark
+from tableveil.release.objects import mark
 from tableveil.state.jobs import JobState, Outcome, Request, insert_outcome, insert_request
 from tableveil.state.migrate import migrate
 from tableveil.state.release_objects import ObjectKind, ReleaseObject

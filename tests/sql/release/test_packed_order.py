@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from tableveil.backend import Session, column, table
-from tableveil.release.packed_order import in_packed_order
+from tableveil.release.listed_rows import in_packed_order
 
 LARGEST = (1, 2, 3, 8, 255, 256, 2**15, 2**31, 2**62, 2**63 - 1, None)
 """Numbers of values around powers of two, up to a whole word; None is a column of texts that is not packed."""

@@ -7,7 +7,7 @@ import pytest
 from tableveil.backend import Database, Session, render
 from tableveil.counting import build_base
 from tableveil.dictionary import Dictionary, build_dictionary
-from tableveil.dictionary.coded import CodedAttribute
+from tableveil.dictionary.values import CodedAttribute
 from tableveil.errors import Fault
 from tableveil.hierarchy.rules import Intervals
 from tableveil.policy import (

@@ -12,7 +12,7 @@ from tableveil.policy import AttributePolicy, KAnonymity, Policy, ReleaseTarget,
 from tableveil.source import Source, fingerprint, resolve_source
 from tableveil.source.model import SNAPSHOT
 from tableveil.source.query import resolve_query
-from tableveil.source.query_functions import check_functions
+from tableveil.source.query_plan import check_functions
 from tableveil.source.query_statement import MOST_CHARACTERS, read_statement
 from tests.tried import tried_here
 

@@ -9,9 +9,9 @@ import pytest
 from tableveil.backend import Ledger
 from tableveil.policy import TableReference
 from tableveil.privacy.guarantees import Guarantee
+from tableveil.state.decisions import WITHDRAWALS, Withdrawal
 from tableveil.state.release_explanations import Explanation, Neighbour, Rejection
 from tableveil.state.releases import RELEASES, Release
-from tableveil.state.withdrawals import WITHDRAWALS, Withdrawal
 from tests.sql.state.release_samples import RELEASE, SIZES
 
 BINDS, DOES_NOT = Rejection("5-anonymity", 1, 2, 1, 2, True), Rejection("3-map", 0, 0, 0, 0, False)

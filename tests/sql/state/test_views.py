@@ -11,8 +11,7 @@ from tableveil.privacy.guarantees import Guarantee
 from tableveil.risk import ProsecutorRisk
 from tableveil.state.frontiers import FRONTIERS, Found, Frontier, Point
 from tableveil.state.release_attributes import AttributeResult
-from tableveil.state.release_costs import CostPart
-from tableveil.state.release_explanations import Explanation, Neighbour, Rejection
+from tableveil.state.release_explanations import CostPart, Explanation, Neighbour, Rejection
 from tableveil.state.releases import RELEASES, RunnerUp
 from tableveil.state.risk_analyses import RISK_ANALYSES, Measure, RiskAnalysis
 from tests.sql.state.release_samples import RELEASE, SIZES

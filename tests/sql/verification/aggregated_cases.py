@@ -17,7 +17,7 @@ from tableveil.backend import Session
 from tableveil.classes import ClassValues, EquivalenceClasses
 from tableveil.counting import CountedColumns, build_base, open_counter
 from tableveil.dictionary import AggregatedDictionary, build_aggregated, build_dictionary, build_sensitive
-from tableveil.dictionary.coded import CodedAttribute
+from tableveil.dictionary.values import CodedAttribute
 from tableveil.hierarchy import InlineLevels
 from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.microaggregation.classes import classes_of

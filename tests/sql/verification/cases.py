@@ -13,7 +13,7 @@ import pyarrow as pa
 from tableveil.backend import Session
 from tableveil.counting import CountedColumns, build_base, open_counter
 from tableveil.dictionary import build_dictionary, build_sensitive
-from tableveil.dictionary.coded import CodedAttribute
+from tableveil.dictionary.values import CodedAttribute
 from tableveil.errors import InternalError
 from tableveil.hierarchy import InlineLevels
 from tableveil.policy import (

@@ -9,7 +9,7 @@ import pytest
 
 from tableveil.backend import Database, Session, table
 from tableveil.dictionary import build_aggregated
-from tableveil.dictionary.coded import CodedAttribute
+from tableveil.dictionary.values import CodedAttribute
 from tableveil.disclosure.check import check_exposure
 from tableveil.errors import InternalError, InvalidError
 from tableveil.policy import KAnonymity, ReleaseKind

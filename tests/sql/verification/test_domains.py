@@ -8,7 +8,7 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.dictionary import build_dictionary
-from tableveil.dictionary.coded import CodedAttribute
+from tableveil.dictionary.values import CodedAttribute
 from tableveil.game import InformationLoss
 from tableveil.hierarchy import Combination, HierarchyDefinition, InlineLevels, RuleHierarchy, StoredLevels
 from tableveil.hierarchy.rules import (

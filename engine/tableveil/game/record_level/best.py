@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.game.assignment import SUPPRESSED, Assignment, Choice, in_order
-from tableveil.game.combinations import Combinations
+from tableveil.game.assignment import SUPPRESSED, Assignment, Choice, Combinations, in_order
 from tableveil.game.counting import CountedClasses, counted_at_all
 from tableveil.game.payout import InformationLoss, Stakes
 from tableveil.hierarchy import AttributeLevels

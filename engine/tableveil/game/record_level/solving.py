@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tableveil.game.assignment import SUPPRESSED, Assignment, Choice, in_order
-from tableveil.game.combinations import Combinations
+from tableveil.game.assignment import SUPPRESSED, Assignment, Choice, Combinations, in_order
 from tableveil.game.counting import counted_at_all
 from tableveil.game.inversion import groups_at, pre_image_sizes, released_at
 from tableveil.game.payout import InformationLoss, Stakes

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.classes import LevelMaps
-from tableveil.game.assignment import SUPPRESSED, Assignment, Choice
-from tableveil.game.combinations import Combinations
+from tableveil.game.assignment import SUPPRESSED, Assignment, Choice, Combinations
 from tableveil.game.counting import CountedClasses, counted_at_all
 from tableveil.game.inversion import crowds, groups_at, payouts_against, pre_image_sizes, released_at
 from tableveil.game.payout import Stakes

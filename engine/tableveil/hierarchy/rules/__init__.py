@@ -6,12 +6,11 @@ from tableveil.hierarchy.rules.dates import DATES, Dates, DateUnit
 from tableveil.hierarchy.rules.grouping import GROUPING, Group, Grouping, GroupingLevel
 from tableveil.hierarchy.rules.interval_grid import Intervals
 from tableveil.hierarchy.rules.intervals import INTERVALS
-from tableveil.hierarchy.rules.loss_range import LossRange
 from tableveil.hierarchy.rules.order_based import ORDER_BASED, OrderBased, OrderLabels
 from tableveil.hierarchy.rules.redaction import MASK, REDACTION, MaskFrom, PadAt, Redaction
 from tableveil.hierarchy.rules.suppression import SUPPRESSION_ONLY, SuppressionOnly
 from tableveil.hierarchy.rules.times_of_day import TIMES_OF_DAY, DayPart, TimeLevel, TimesOfDay
-from tableveil.hierarchy.rules.traits import RuleTraits
+from tableveil.hierarchy.rules.traits import LossRange, RuleTraits
 
 SimpleRule = Intervals | Dates | Redaction | SuppressionOnly | Grouping | OrderBased | TimesOfDay
 

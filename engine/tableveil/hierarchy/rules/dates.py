@@ -11,9 +11,13 @@ from numpy.typing import NDArray
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy.labelled import CountedLeaves, LabelledValues, ValueKind, misfit
 from tableveil.hierarchy.notation import Notation, day_of
-from tableveil.hierarchy.represented import MOST_REPRESENTATIVES, Representatives
-from tableveil.hierarchy.rules.loss_range import LossRange, loss_range_faults
-from tableveil.hierarchy.rules.traits import RuleTraits
+from tableveil.hierarchy.rules.traits import (
+    MOST_REPRESENTATIVES,
+    LossRange,
+    Representatives,
+    RuleTraits,
+    loss_range_faults,
+)
 
 
 class DateUnit(StrEnum):

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from tableveil.errors import Fault, NearestNames, shortened
 from tableveil.hierarchy.labelled import TOP_LABEL, LabelledValues, ValueKind
-from tableveil.hierarchy.represented import Representatives
-from tableveil.hierarchy.rules.traits import RuleTraits
+from tableveil.hierarchy.rules.traits import Representatives, RuleTraits
 
 
 @dataclass(frozen=True, slots=True)

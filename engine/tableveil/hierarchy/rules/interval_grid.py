@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tableveil.errors import shortened
 from tableveil.hierarchy.labelled import ValueKind
 from tableveil.hierarchy.notation import MICROSECONDS, NO_TIME, Notation
-from tableveil.hierarchy.rules.loss_range import LossRange
+from tableveil.hierarchy.rules.traits import LossRange
 
 NOTATIONS = {
     ValueKind.INTEGER: Notation.INTEGER,

@@ -13,7 +13,6 @@ from numpy.typing import DTypeLike, NDArray
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy.labelled import CountedLeaves, LabelledValues, ValueKind, misfit
 from tableveil.hierarchy.notation import NO_TIME, Notation, day_of, microseconds_of
-from tableveil.hierarchy.represented import MOST_REPRESENTATIVES, Representatives
 from tableveil.hierarchy.rules.interval_grid import (
     MEASURED,
     NOTATIONS,
@@ -24,8 +23,7 @@ from tableveil.hierarchy.rules.interval_grid import (
     Intervals,
     Offsets,
 )
-from tableveil.hierarchy.rules.loss_range import loss_range_faults
-from tableveil.hierarchy.rules.traits import RuleTraits
+from tableveil.hierarchy.rules.traits import MOST_REPRESENTATIVES, Representatives, RuleTraits, loss_range_faults
 
 _ABOVE = (operator.gt, "a bound above")
 _AT_MOST = (operator.le, "a bound not above")

@@ -8,8 +8,7 @@ from enum import StrEnum
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy.labelled import TOP_LABEL, ValueKind
 from tableveil.hierarchy.listed import label_rows
-from tableveil.hierarchy.represented import Representatives
-from tableveil.hierarchy.rules.traits import RuleTraits
+from tableveil.hierarchy.rules.traits import Representatives, RuleTraits
 
 
 class OrderLabels(StrEnum):

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy.labelled import TOP_LABEL, LabelledValues, ValueKind, misfit
 from tableveil.hierarchy.notation import MICROSECONDS, NO_TIME, Notation, microseconds_of, seconds_of_day
-from tableveil.hierarchy.represented import Representatives
-from tableveil.hierarchy.rules.traits import RuleTraits
+from tableveil.hierarchy.rules.traits import Representatives, RuleTraits
 
 _DAY = 86_400
 _HOUR = 3_600

@@ -10,7 +10,7 @@ from tableveil.aggregation.points import SparseClusters
 from tableveil.classes import ClassValues, EquivalenceClasses
 from tableveil.microaggregation.classes import classes_of
 from tableveil.microaggregation.closeness.nearest import Nearest
-from tableveil.privacy.distances.merging import merged
+from tableveil.privacy.distances.model import merged
 
 
 class Merging:

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 
 from tableveil.policy.privacy import Distance
-from tableveil.privacy.distances.equal import EqualDistance
 from tableveil.privacy.distances.hierarchical import HierarchicalDistance
-from tableveil.privacy.distances.model import ComparedClasses, Distributions, EarthMover, Shares
+from tableveil.privacy.distances.model import ComparedClasses, Distributions, EarthMover, EqualDistance, Shares
 from tableveil.privacy.distances.ordered import OrderedDistance
 
 EARTH_MOVERS: Mapping[Distance, type[EarthMover]] = {

@@ -7,9 +7,15 @@ from numpy.typing import NDArray
 
 from tableveil.classes import ClassValues, SensitiveColumn
 from tableveil.hierarchy import AttributeLevels
-from tableveil.privacy.distances.equal import above
-from tableveil.privacy.distances.merging import merged
-from tableveil.privacy.distances.model import ComparedClasses, Distributions, EarthMover, Shares, overshoot
+from tableveil.privacy.distances.model import (
+    ComparedClasses,
+    Distributions,
+    EarthMover,
+    Shares,
+    above,
+    merged,
+    overshoot,
+)
 
 
 class HierarchicalDistance(EarthMover):

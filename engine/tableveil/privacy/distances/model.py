@@ -1,7 +1,8 @@
-"""The common part of all distances between the distribution of a class and another, in exact numbers."""
+"""The common part of all distances between the distributions of classes, merged classes, and equal distance."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
@@ -221,3 +222,69 @@ def overshoot(counts: NDArray[np.int64], size: int) -> int:
 
 def _most(numbers: Integers) -> int:
     return int(numbers.max(initial=0))
+
+
+class EqualDistance(EarthMover):
+    """Half the sum of |q - p| over all values (Li et al. 2007, section 5.1), which is the sum of q's excess over p.
+
+    Only values that occur in the class can have an excess, so the others need not be looked at.
+    """
+
+    @property
+    def unit(self) -> int:
+        """Only the distances 0 and 1 occur."""
+        return 1
+
+    def shares(self, compared: ComparedClasses) -> Shares:
+        """The records of values above their share, in the class and in its distribution."""
+        return above(compared, self.distributions)
+
+    def sides(self, table: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Each value is a side."""
+        return table
+
+    def fewest(self, t: Fraction) -> int:
+        """As many records as needed for their values to hold 1 - t of all: the excess of fewer is too large."""
+        largest = np.cumsum(np.sort(self.column.counts)[::-1])
+        return int(np.searchsorted(largest, math.ceil((1 - t) * int(largest[-1])))) + 1
+
+    def least_work(self, size: int) -> int:
+        """The excess if every value has one of the two whole numbers of records next to its share."""
+        return overshoot(self.column.counts, size)
+
+
+def above(compared: ComparedClasses, distributions: Distributions) -> Shares:
+    """Per class, the records of values with a larger share than in its distribution: in the class and there."""
+    values, number = compared.values, compared.values.classes
+    counts = distributions.values.counts[distributions.entries(compared.of[number], values.values)]
+    more = np.asarray(
+        products(values.counts, compared.records[number]) > products(counts, compared.sizes[number]), np.bool_
+    )
+    return compared.sums(values.counts * more), compared.sums(counts * more)
+
+
+DENSE = 8
+"""Up to this number of class-value pairs per entry, a table of all pairs is faster than sorting the entries."""
+
+
+def merged(
+    classes: NDArray[np.intp], values: NDArray[np.intp], counts: NDArray[np.int64], shape: tuple[int, int]
+) -> ClassValues:
+    """One entry per occurring class and value, in order, made from entries that may repeat and come in any order.
+
+    `shape` is the number of classes and the number of values.
+    """
+    number, width = shape
+    keys = classes * width + values
+    if number * width <= DENSE * len(keys):
+        totals = np.zeros(number * width, np.int64)
+        np.add.at(totals, keys, counts)
+        occurring = np.flatnonzero(totals)
+        totals = totals[occurring]
+    else:
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
+        first = np.flatnonzero(np.diff(keys, prepend=-1))
+        occurring, totals = keys[first], np.add.reduceat(counts[order], first) if len(first) else counts
+    rows, codes = np.divmod(occurring, max(width, 1))
+    return ClassValues(rows.astype(np.intp), codes.astype(np.intp), totals)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tableveil.classes import Check
 from tableveil.control import Control
 from tableveil.lattice import Lattice, Transformation
-from tableveil.search.problem import Problem
+from tableveil.search.outcome import Problem
 
 
 @dataclass(frozen=True, slots=True, order=True)

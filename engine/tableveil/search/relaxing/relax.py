@@ -1,6 +1,6 @@
 """The requirements of a policy that conflict, and the least relaxations for something to be valid."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -282,3 +282,30 @@ def _parameters(requirements: Iterable[Requirement]) -> dict[str, Parameter]:
         for parameter in requirement.parameters
         if parameter.last
     }
+
+
+def single_changes(
+    policy: Policy, tops: Sequence[int], records: int, questions: Questions
+) -> Iterator[tuple[Change, Policy]]:
+    """Each change of the suppression limit or of a privacy model that suffices alone, with the changed policy.
+
+    Args:
+        policy: With a role for every column.
+        tops: The tops of the quasi-identifiers' hierarchies, in policy order.
+        records: All records of the source.
+        questions: Answers as long as it has time.
+
+    Raises:
+        CancelledError: the questions' control was cancelled.
+    """
+    # The limit stands last, and every owner understands it.
+    for requirement in reversed(requirements_of(policy, tops, records)):
+        for parameter in requirement.parameters:
+            if parameter.field.startswith(("attributes", "search")) or not parameter.last:
+                continue
+            strictest = questions.strictest(partial(parameter.applied, policy), parameter.last, parameter.monotone)
+            if strictest.step is not None:
+                yield (
+                    Change(parameter.field, parameter.spelled(strictest.step)),
+                    parameter.applied(policy, strictest.step),
+                )

@@ -11,7 +11,7 @@ from tableveil.classes import Check
 from tableveil.control import Control, Stopped
 from tableveil.lattice import Lattice, Transformation
 from tableveil.policy import Policy
-from tableveil.search.problem import Problem, valid
+from tableveil.search.outcome import Problem, valid
 from tableveil.search.relaxing.candidates import Candidates
 
 SHARE = 4

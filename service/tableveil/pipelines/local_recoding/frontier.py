@@ -16,7 +16,6 @@ from tableveil.control import Control, Progress, Stopped
 from tableveil.counting import CombinationRows, combination_rows
 from tableveil.errors import InfeasibleError
 from tableveil.local_recoding import LARGEST_BY_CELL, SUPPRESSED, LocalPartition, recode
-from tableveil.pipelines.frontier_method import FrontierMethod
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.local_recoding.problem import (
     by_sum,
@@ -29,12 +28,13 @@ from tableveil.pipelines.local_recoding.problem import (
 from tableveil.pipelines.own_levels import own_losses
 from tableveil.pipelines.privacy import judging_models
 from tableveil.pipelines.read import Counted
+from tableveil.pipelines.solution import FrontierMethod
 from tableveil.policy import Policy
 from tableveil.release import check_one_meaning
 from tableveil.requests.frontier import FrontierGrid, k_of, with_k
 from tableveil.search.frontier import FrontierOutcome, FrontierProblem, frontier
 from tableveil.state.frontiers import Found, Point
-from tableveil.state.release_costs import Alternative
+from tableveil.state.release_explanations import Alternative
 
 CHECKS_FOR_ALTERNATIVES = 16
 """The work that alternatives may take, as `Effort` counts it: a second or two at 20,000 combinations of values."""

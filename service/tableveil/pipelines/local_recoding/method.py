@@ -48,7 +48,7 @@ from tableveil.privacy.guarantees import guarantees
 from tableveil.release import ReleasePlan, check_one_meaning, mixed_levels
 from tableveil.release.by_combination import ByCombination
 from tableveil.search import Problem, SearchOutcome, search, why_infeasible
-from tableveil.state.release_costs import CostPart
+from tableveil.state.release_explanations import CostPart
 from tableveil.state.releases import Proof
 
 

@@ -11,8 +11,8 @@ from tableveil.counting import CombinationRows
 from tableveil.game import Combinations
 from tableveil.lattice import Transformation
 from tableveil.local_recoding import SUPPRESSED, LocalPartition, LocalProblem, label_costs, labels_of, released_classes
-from tableveil.pipelines.joint_features import features_of
 from tableveil.pipelines.privacy import choosing_models, privacy_for
+from tableveil.pipelines.quality import features_of
 from tableveil.pipelines.read import Counted
 from tableveil.policy import (
     BALANCED,
@@ -28,7 +28,7 @@ from tableveil.policy import (
 from tableveil.policy.methods.local_recoding import LOCAL_RECODING
 from tableveil.privacy import ReleaseRule
 from tableveil.quality import ClassificationQuality
-from tableveil.quality.aggregate import WeightedAggregate
+from tableveil.quality.model import WeightedAggregate
 from tableveil.release.by_combination import ByCombination
 from tableveil.search import may_be_kept
 
