@@ -57,10 +57,9 @@ def review(session: CommandSession, release: str) -> None:
 def approve(session: CommandSession, release: str, note: str) -> None:
     """Make a release public that somebody else made, in place of an earlier one of its target."""
     approved = session.client.approve_release(release, note)
-    if session.output.as_json:
-        session.output.json({"release": approved})
-    else:
-        session.output.show(f"{approved.name} is public as {wording.target_name(approved.target)}.")
+    session.output.answer(
+        {"release": approved}, f"{approved.name} is public as {wording.target_name(approved.target)}."
+    )
 
 
 @click.command()
@@ -71,10 +70,7 @@ def approve(session: CommandSession, release: str, note: str) -> None:
 def reject(session: CommandSession, release: str, note: str) -> None:
     """Drop a release that waits for approval and that somebody else made; its evidence stays."""
     rejected = session.client.reject_release(release, note)
-    if session.output.as_json:
-        session.output.json({"release": rejected})
-    else:
-        session.output.show(f"{rejected.name} is rejected; its evidence stays.")
+    session.output.answer({"release": rejected}, f"{rejected.name} is rejected; its evidence stays.")
 
 
 def _public(client: Client, release: Release) -> Release | None:

@@ -23,9 +23,6 @@ def tables(session: CommandSession, schema: str) -> None:
     """List the tables and views of the server's database."""
     output = session.output
     entries = list(session.client.list_tables(schema))
-    if output.as_json:
-        output.json(table_service_pb2.ListTablesResponse(tables=entries))
-        return
     rows = [
         (
             wording.table_name(info.table),
@@ -35,7 +32,10 @@ def tables(session: CommandSession, schema: str) -> None:
         )
         for info in entries
     ]
-    output.show(listing(("name", "kind", "rows", "columns"), rows, "No tables yet.", numbers=("rows", "columns")))
+    output.answer(
+        table_service_pb2.ListTablesResponse(tables=entries),
+        listing(("name", "kind", "rows", "columns"), rows, "No tables yet.", numbers=("rows", "columns")),
+    )
 
 
 @click.command()
@@ -48,9 +48,6 @@ def describe(session: CommandSession, table: str, schema: str | None, values: in
     """Show the columns of a table: types, NULLs, how many different values. No values unless asked."""
     output = session.output
     description = session.client.describe_table(source_reference(table, schema), values)
-    if output.as_json:
-        output.json({"description": description})
-        return
     rows = [
         (
             wording.short(column.name),
@@ -68,7 +65,7 @@ def describe(session: CommandSession, table: str, schema: str | None, values: in
     ]
     if values:
         parts += [Text(""), *(_values(column) for column in description.columns)]
-    output.show(Group(*parts))
+    output.answer({"description": description}, Group(*parts))
 
 
 def _values(column: table_service_pb2.ColumnDescription) -> Text:

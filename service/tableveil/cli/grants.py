@@ -30,10 +30,7 @@ def add(session: CommandSession, role: str, rule: v1.GrantRule) -> None:
         raise click.UsageError("Name either --principal or --group.")
     rule.role = ROLES[role]
     made = session.client.add_grant(rule)
-    if session.output.as_json:
-        session.output.json({"grant": made})
-    else:
-        session.output.show(f"{made.name}: {grant_in_words(rule)}.")
+    session.output.answer({"grant": made}, f"{made.name}: {grant_in_words(rule)}.")
 
 
 @grants.command(name="list")
@@ -67,7 +64,4 @@ def confirm(session: CommandSession, name: Sequence[str]) -> None:
     Without a NAME, only list those that wait. Look first whether one was revoked since the backup.
     """
     waiting = session.client.confirm_restored(name)
-    if session.output.as_json:
-        session.output.json(v1.ConfirmRestoredResponse(suspended=waiting))
-    else:
-        session.output.show("\n".join(waiting) or "Nothing waits.")
+    session.output.answer(v1.ConfirmRestoredResponse(suspended=waiting), "\n".join(waiting) or "Nothing waits.")

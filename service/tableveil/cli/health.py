@@ -13,7 +13,4 @@ from tableveil.cli.verb import CommandSession, verb
 def health(session: CommandSession, ready: bool) -> None:
     """Ask a server whether it lives; end with 0 if so, else with 5."""
     session.client.check_health(ready)
-    if session.output.as_json:
-        session.output.json({"ready" if ready else "alive": True})
-    else:
-        session.output.show("ready" if ready else "alive")
+    session.output.answer({"ready" if ready else "alive": True}, "ready" if ready else "alive")

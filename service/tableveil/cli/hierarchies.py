@@ -69,9 +69,6 @@ def list_hierarchies(session: CommandSession) -> None:
     """List all stored versions, by name."""
     output = session.output
     entries = list(session.client.list_hierarchies())
-    if output.as_json:
-        output.json(hierarchy_service_pb2.ListHierarchiesResponse(hierarchies=entries))
-        return
     rows = [
         (
             wording.short(info.name),
@@ -84,7 +81,10 @@ def list_hierarchies(session: CommandSession) -> None:
         for info in entries
     ]
     columns = ("name", "version", "levels", "values", "created", "from")
-    output.show(listing(columns, rows, "No hierarchies stored yet.", numbers=("version", "levels", "values")))
+    output.answer(
+        hierarchy_service_pb2.ListHierarchiesResponse(hierarchies=entries),
+        listing(columns, rows, "No hierarchies stored yet.", numbers=("version", "levels", "values")),
+    )
 
 
 @hierarchies.command()
@@ -113,10 +113,7 @@ def show(
         hierarchy=policy_pb2.Hierarchy(stored=stored), groups=groups, values=values
     )
     answer = session.client.preview_hierarchy(asked)
-    if session.output.as_json:
-        session.output.json(answer)
-    else:
-        session.output.show(preview_table(answer, ""))
+    session.output.answer(answer, preview_table(answer, ""))
 
 
 def _write_csv(session: CommandSession, stored: policy_pb2.StoredHierarchy, path: Path, overwrite: bool) -> None:
@@ -128,10 +125,10 @@ def _write_csv(session: CommandSession, stored: policy_pb2.StoredHierarchy, path
         for row in session.client.read_hierarchy(stored):
             writer.writerow(row)
             count += 1
-    if session.output.as_json:
-        session.output.json({"path": str(path), "values": count})
-    else:
-        session.output.show(f"{wording.count(count)} values written to {wording.printable(str(path))}.")
+    session.output.answer(
+        {"path": str(path), "values": count},
+        f"{wording.count(count)} values written to {wording.printable(str(path))}.",
+    )
 
 
 @hierarchies.command()
@@ -149,10 +146,7 @@ def compare(
     Values added and removed, and per level the values with another label, the labels that are new and those gone.
     """
     comparison = session.client.compare_hierarchies(earlier, later, examples)
-    if session.output.as_json:
-        session.output.json(comparison)
-    else:
-        session.output.show(comparison_table(comparison))
+    session.output.answer(comparison, comparison_table(comparison))
 
 
 @hierarchies.command(name="import")
@@ -177,11 +171,11 @@ def import_hierarchy(session: CommandSession, name: str, path: Path, delimiter: 
     if file is None:
         raise InvalidError.about("HIERARCHY_INVALID", "the hierarchy is invalid", faults)
     info = session.client.create_hierarchy(name, file.rows, path.name)
-    if session.output.as_json:
-        session.output.json({"hierarchy": as_dict(info), "delimiter": file.delimiter})
-        return
     rows = f"{wording.count(info.values)} values of {wording.count(info.levels)} levels"
-    session.output.show(f"{reference(info)}: {rows}, columns separated by {file.delimiter!r}.")
+    session.output.answer(
+        {"hierarchy": as_dict(info), "delimiter": file.delimiter},
+        f"{reference(info)}: {rows}, columns separated by {file.delimiter!r}.",
+    )
 
 
 @hierarchies.command()
@@ -205,12 +199,9 @@ def forget(session: CommandSession, version: str, file: TextIO) -> None:
     with file:
         values = [line.rstrip("\r\n") for line in file if line.strip()]
     answer = session.client.forget_hierarchy_rows(version, values)
-    if session.output.as_json:
-        session.output.json(answer)
-        return
     removed, before = answer.removed_rows, answer.removed_rows + answer.hierarchy.values
-    session.output.show(
-        f"{reference(answer.hierarchy)}: {wording.count(removed)} of {wording.count(before)} values removed."
+    session.output.answer(
+        answer, f"{reference(answer.hierarchy)}: {wording.count(removed)} of {wording.count(before)} values removed."
     )
 
 
@@ -283,11 +274,8 @@ def preview(
     elif which.stored is not None:
         asked.hierarchy.stored.CopyFrom(which.stored)
     answer = session.client.preview_hierarchy(asked, directory)
-    if session.output.as_json:
-        session.output.json(answer)
-        return
     column = f"{wording.table_name(asked.table)}.{wording.short(asked.column)}" if asked.column else ""
-    session.output.show(preview_table(answer, column))
+    session.output.answer(answer, preview_table(answer, column))
 
 
 def _hierarchy_of(policy: policy_pb2.Policy, column: str) -> policy_pb2.Hierarchy:

@@ -14,9 +14,6 @@ from tableveil.cli.verb import CommandSession, verb
 def info(session: CommandSession) -> None:
     """Show the server's version and limits, and whom it takes you for."""
     server_info = session.client.get_server_info()
-    if session.output.as_json:
-        session.output.json({"server_info": server_info})
-        return
     rows = [
         ("you are", wording.printable(server_info.principal)),
         (
@@ -28,4 +25,4 @@ def info(session: CommandSession) -> None:
         ("largest page", f"{wording.count(server_info.largest_page_size)} items"),
         ("idle streams end after", wording.duration(server_info.stream_idle)),
     ]
-    session.output.show(facts(rows))
+    session.output.answer({"server_info": server_info}, facts(rows))

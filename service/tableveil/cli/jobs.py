@@ -29,9 +29,6 @@ def jobs(session: CommandSession, state: list[v1.JobState.ValueType], limit: int
     """List jobs, newest first."""
     output = session.output
     entries = list(islice(session.client.list_jobs(state), limit))
-    if output.as_json:
-        output.json(v1.ListJobsResponse(jobs=entries))
-        return
     rows = [
         (
             job.name,
@@ -43,7 +40,10 @@ def jobs(session: CommandSession, state: list[v1.JobState.ValueType], limit: int
         )
         for job in entries
     ]
-    output.show(listing(("job", "state", "source", "target", "submitted", "outcome"), rows, "No jobs yet."))
+    output.answer(
+        v1.ListJobsResponse(jobs=entries),
+        listing(("job", "state", "source", "target", "submitted", "outcome"), rows, "No jobs yet."),
+    )
 
 
 @click.command()
@@ -108,10 +108,7 @@ def delete(session: CommandSession, job: str) -> None:
     A job that made a release stays: the ledger names it.
     """
     session.client.delete_job(job)
-    if session.output.as_json:
-        session.output.json(v1.DeleteJobResponse())
-    else:
-        session.output.show(f"{resource_name(JOBS, job)} is deleted.")
+    session.output.answer(v1.DeleteJobResponse(), f"{resource_name(JOBS, job)} is deleted.")
 
 
 def _watched(session: CommandSession, name: str, on_unpublished: str) -> None:

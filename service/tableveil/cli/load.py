@@ -235,9 +235,6 @@ def loads(session: CommandSession, table: str | None, schema: str | None, limit:
     """List what was loaded, into TABLE alone if it is named, newest first."""
     place = named_table(table, schema) if table else None
     entries = list(islice(session.client.list_loads(place), limit))
-    if session.output.as_json:
-        session.output.json(table_service_pb2.ListLoadsResponse(loads=entries))
-        return
     columns = ("load", "table", "rows", "lines left out", "loaded", "file")
     rows = [
         (
@@ -250,16 +247,16 @@ def loads(session: CommandSession, table: str | None, schema: str | None, limit:
         )
         for load in entries
     ]
-    session.output.show(listing(columns, rows, "No loads yet.", numbers=("rows", "lines left out")))
+    session.output.answer(
+        table_service_pb2.ListLoadsResponse(loads=entries),
+        listing(columns, rows, "No loads yet.", numbers=("rows", "lines left out")),
+    )
 
 
 def show_result(session: CommandSession, name: str) -> None:
     """Writes a load as JSON, or for people."""
     answer = session.client.get_load(name)
-    if session.output.as_json:
-        session.output.json({"load": answer})
-    else:
-        session.output.show(_report(table_service_pb2.LoadTableResponse(load=answer)))
+    session.output.answer({"load": answer}, _report(table_service_pb2.LoadTableResponse(load=answer)))
 
 
 class _Sent:

@@ -75,6 +75,13 @@ class Output:
         # Escaped to ASCII, so that every encoding can hold it and no terminal obeys its characters.
         click.echo(json.dumps(content))
 
+    def answer(self, document: Message | Mapping[str, object], shown: RenderableType) -> None:
+        """Writes an answer as a JSON document, or as it is shown to people."""
+        if self.as_json:
+            self.json(document)
+        else:
+            self.show(shown)
+
     def result(self, name: str, found: M, shown: Callable[[M], RenderableType]) -> None:
         """Writes a result as JSON under its name, or as it is shown to people."""
         if self.as_json:

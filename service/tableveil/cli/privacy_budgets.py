@@ -25,10 +25,7 @@ def privacy_budgets() -> None:
 def set_budget(session: CommandSession, people: str, asked: v1.PrivacyBudget) -> None:
     """Set the budget of PEOPLE, a name of yours, for admins of the server; what was spent stays spent."""
     budget = session.client.set_privacy_budget(people, asked.tables, epsilon=asked.epsilon, delta=asked.delta)
-    if session.output.as_json:
-        session.output.json({"budget": budget})
-    else:
-        session.output.show(_listed([budget]))
+    session.output.answer({"budget": budget}, _listed([budget]))
 
 
 @privacy_budgets.command(name="list")
@@ -36,10 +33,7 @@ def set_budget(session: CommandSession, people: str, asked: v1.PrivacyBudget) ->
 def list_budgets(session: CommandSession) -> None:
     """List all budgets with what is spent of them."""
     budgets = session.client.list_privacy_budgets()
-    if session.output.as_json:
-        session.output.json(v1.ListPrivacyBudgetsResponse(budgets=budgets))
-    else:
-        session.output.show(_listed(budgets))
+    session.output.answer(v1.ListPrivacyBudgetsResponse(budgets=budgets), _listed(budgets))
 
 
 def _listed(budgets: list[v1.PrivacyBudget]) -> RenderableType:

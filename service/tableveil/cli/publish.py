@@ -56,10 +56,7 @@ def publish(
     while _is_under_way(answer, found_there := _at(answer, asked.target)) and time.monotonic() < deadline:
         time.sleep(_SECONDS_BETWEEN_LOOKS)
         answer = session.client.get_release(release)
-    if session.output.as_json:
-        session.output.json({"release": answer})
-    else:
-        session.output.show(publications([found_there]))
+    session.output.answer({"release": answer}, publications([found_there]))
     if found_there.attempts or found_there.state == v1.PUBLICATION_STATE_FAILED:
         raise UnpublishedError.about("UNPUBLISHED", f"{answer.name} is not published", [fault_at(answer, found_there)])
 
@@ -72,9 +69,6 @@ def targets(session: CommandSession) -> None:
     Without a role on the whole server, they are those that releases of yours were to be published to.
     """
     entries = session.client.list_targets()
-    if session.output.as_json:
-        session.output.json(v1.ListTargetsResponse(targets=entries))
-        return
     rows = [
         (
             wording.short(one.name),
@@ -84,7 +78,10 @@ def targets(session: CommandSession) -> None:
         for one in entries
     ]
     numbers = ("published", "waiting", "failed")
-    session.output.show(listing(("target", *numbers, "state"), rows, "No targets.", numbers=numbers))
+    session.output.answer(
+        v1.ListTargetsResponse(targets=entries),
+        listing(("target", *numbers, "state"), rows, "No targets.", numbers=numbers),
+    )
 
 
 def publications(found: Iterable[v1.Publication]) -> RenderableType:

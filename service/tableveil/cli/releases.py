@@ -53,10 +53,7 @@ def releases(
     if names:
         raise click.UsageError("names of releases are for --together: show takes one")
     entries = list(islice(session.client.list_releases(wanted.states, wanted.target_schema), limit))
-    if output.as_json:
-        output.json(v1.ListReleasesResponse(releases=entries))
-    else:
-        output.show(listed(entries))
+    output.answer(v1.ListReleasesResponse(releases=entries), listed(entries))
 
 
 def joint_classes(found: v1.JointClasses) -> RenderableType:
@@ -223,12 +220,9 @@ def withdraw(session: CommandSession, release: str, reason: str) -> None:
     written is left where it is.
     """
     withdrawn = session.client.withdraw_release(release, reason)
-    if session.output.as_json:
-        session.output.json({"release": withdrawn})
-        return
     lines = [f"{withdrawn.name} is withdrawn; its evidence stays."]
     lines += [f"Kept {wording.printable(name)}: it is not what was written." for name in withdrawn.kept_objects]
-    session.output.show("\n".join(lines))
+    session.output.answer({"release": withdrawn}, "\n".join(lines))
 
 
 def _of_release(release: v1.Release, asked: _Parts) -> RenderableType:

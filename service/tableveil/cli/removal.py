@@ -28,10 +28,10 @@ def truncate(session: CommandSession, table: str, schema: str | None) -> None:
     """Remove all rows of a table, which stays; the ledger keeps what was released of them."""
     place, client = named_table(table, schema), session.client
     removed = interruptible(client, lambda: client.truncate_table(place))
-    if session.output.as_json:
-        session.output.json(v1.TruncateTableResponse(removed_rows=removed))
-    else:
-        session.output.show(f"{wording.count(removed)} {'row' if removed == 1 else 'rows'} removed.")
+    session.output.answer(
+        v1.TruncateTableResponse(removed_rows=removed),
+        f"{wording.count(removed)} {'row' if removed == 1 else 'rows'} removed.",
+    )
 
 
 @click.command()
@@ -44,10 +44,10 @@ def drop(session: CommandSession, table: str, schema: str | None) -> None:
     """Remove a table with its rows; the ledger keeps what was released of them."""
     place, client = named_table(table, schema), session.client
     removed = interruptible(client, lambda: client.drop_table(place))
-    if session.output.as_json:
-        session.output.json(v1.DropTableResponse(removed_rows=removed))
-    else:
-        session.output.show(f"{wording.table_name(place)} is dropped, with {wording.count(removed)} rows.")
+    session.output.answer(
+        v1.DropTableResponse(removed_rows=removed),
+        f"{wording.table_name(place)} is dropped, with {wording.count(removed)} rows.",
+    )
 
 
 @click.command()
@@ -73,9 +73,6 @@ def erase(session: CommandSession, table: str, persons: TextIO, person_column: s
     with persons:
         named = [line.rstrip("\r\n") for line in persons if line.strip()]
     erased = interruptible(client, lambda: client.erase_persons(place, named, person_column))
-    if session.output.as_json:
-        session.output.json(erased)
-        return
     lines = [
         ("rows removed", wording.count(erased.removed_rows)),
         ("persons without rows", wording.count(erased.absent_persons)),
@@ -89,7 +86,7 @@ def erase(session: CommandSession, table: str, persons: TextIO, person_column: s
         lines.append(("worksheets deleted", wording.count(erased.deleted_worksheets)))
     for way, places in _by_way(erased.places).items():
         lines.append(("values of theirs alone", f"{', '.join(places)}: {way}"))
-    session.output.show(facts(lines))
+    session.output.answer(erased, facts(lines))
 
 
 def _by_way(places: Iterable[str]) -> Mapping[str, list[str]]:

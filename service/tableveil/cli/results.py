@@ -30,11 +30,11 @@ def results(session: CommandSession, kind: str, limit: int) -> None:
     """
     result_kind = import_module(f"tableveil.cli.{SHOWN[kind]}").RESULT
     entries = list(islice(session.client.list_results(result_kind), limit))
-    if session.output.as_json:
-        session.output.json({"results": [as_dict(result) for result in entries]})
-        return
     rows = [(result.name, result.job, _subject(result), wording.moment(result.create_time)) for result in entries]
-    session.output.show(listing(("result", "job", "about", "created"), rows, f"No {kind} yet."))
+    session.output.answer(
+        {"results": [as_dict(result) for result in entries]},
+        listing(("result", "job", "about", "created"), rows, f"No {kind} yet."),
+    )
 
 
 def _subject(result: Any) -> str:

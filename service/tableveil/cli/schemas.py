@@ -23,10 +23,7 @@ def schemas() -> None:
 def create(session: CommandSession, schema: str) -> None:
     """Make SCHEMA in the server's database, for admins of the whole server."""
     made = session.client.create_schema(schema)
-    if session.output.as_json:
-        session.output.json({"schema": made})
-    else:
-        session.output.show(f"Schema {wording.printable(made.schema)} is there.")
+    session.output.answer({"schema": made}, f"Schema {wording.printable(made.schema)} is there.")
 
 
 @schemas.command(name="set")
@@ -37,10 +34,7 @@ def create(session: CommandSession, schema: str) -> None:
 def set_rule(session: CommandSession, schema: str, joint_k: bool) -> None:
     """Make the rule for releases into SCHEMA, for its admins."""
     rule = session.client.set_schema_rule(schema, joint_k=joint_k)
-    if session.output.as_json:
-        session.output.json({"rule": rule})
-    else:
-        session.output.show(rule_in_words(rule))
+    session.output.answer({"rule": rule}, rule_in_words(rule))
 
 
 @schemas.command(name="list")
@@ -48,14 +42,14 @@ def set_rule(session: CommandSession, schema: str, joint_k: bool) -> None:
 def list_rules(session: CommandSession) -> None:
     """List the rules of the schemas that you administer."""
     rules = session.client.list_schema_rules()
-    if session.output.as_json:
-        session.output.json(v1.ListSchemaRulesResponse(rules=rules))
-        return
     rows = [
         (wording.short(one.schema), _in_words(one), wording.short(one.set_by), wording.moment(one.set_time))
         for one in rules
     ]
-    session.output.show(listing(("schema", "releases by a reason", "by", "since"), rows, "No rules."))
+    session.output.answer(
+        v1.ListSchemaRulesResponse(rules=rules),
+        listing(("schema", "releases by a reason", "by", "since"), rows, "No rules."),
+    )
 
 
 def rule_in_words(rule: v1.SchemaRule) -> str:

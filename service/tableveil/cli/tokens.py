@@ -73,10 +73,10 @@ def create(
 def list_tokens(session: CommandSession, limit: int) -> None:
     """List tokens, newest first."""
     entries = list(islice(session.client.list_tokens(), limit))
-    if session.output.as_json:
-        session.output.json(v1.ListTokensResponse(tokens=entries))
-        return
-    session.output.show(listing(TOKEN_COLUMNS, [token_row(token) for token in entries], "No tokens."))
+    session.output.answer(
+        v1.ListTokensResponse(tokens=entries),
+        listing(TOKEN_COLUMNS, [token_row(token) for token in entries], "No tokens."),
+    )
 
 
 @tokens.command()

@@ -24,9 +24,6 @@ def worksheets() -> None:
 def list_worksheets(session: CommandSession, limit: int) -> None:
     """List the worksheets of your tables, newest first."""
     kept = list(islice(session.client.list_worksheets(), limit))
-    if session.output.as_json:
-        session.output.json(v1.ListWorksheetsResponse(worksheets=kept))
-        return
     rows = [
         (
             one.name,
@@ -38,7 +35,10 @@ def list_worksheets(session: CommandSession, limit: int) -> None:
         )
         for one in kept
     ]
-    session.output.show(listing(("worksheet", "table", "proposal", "job", "by", "changed"), rows, "No worksheets."))
+    session.output.answer(
+        v1.ListWorksheetsResponse(worksheets=kept),
+        listing(("worksheet", "table", "proposal", "job", "by", "changed"), rows, "No worksheets."),
+    )
 
 
 @worksheets.command()
@@ -61,7 +61,4 @@ def policy(session: CommandSession, worksheet: str) -> None:
 def delete(session: CommandSession, worksheet: str) -> None:
     """Delete WORKSHEET, whatever it has by now."""
     session.client.delete_worksheet(worksheet)
-    if session.output.as_json:
-        session.output.json({})
-    else:
-        session.output.show("The worksheet is gone.")
+    session.output.answer({}, "The worksheet is gone.")
