@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import click
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tableveil import wording
-from tableveil.cli.files import require_free, write_text
+from tableveil.cli.files import NewFile, new_file
 from tableveil.cli.follow import follow
 from tableveil.cli.request_options import option, request_options
 from tableveil.cli.tables import facts, listing
@@ -36,14 +35,9 @@ RESULT = v1.ClassificationReport
     "choose_inside_folds",
     "publish",
 )
-@click.option(
-    "--html", type=click.Path(path_type=Path), metavar="FILE", help="Also write a page with charts and all figures."
-)
-@click.option("--overwrite", is_flag=True, help="Let --html replace a file.")
+@new_file("html", "Also write a page with charts and all figures.")
 @verb
-def classify(
-    session: CommandSession, release: str, asked: v1.ClassificationRequest, html: Path | None, overwrite: bool
-) -> None:
+def classify(session: CommandSession, release: str, asked: v1.ClassificationRequest, html: NewFile | None) -> None:
     """Measure how well classifiers that are trained on a release tell a class.
 
     They are trained on the release and on its source, and evaluated on the same records, which they were not trained
@@ -51,17 +45,17 @@ def classify(
     job at each change, then the assessment.
     """
     if html is not None:
-        require_free(html, "html", overwrite)
+        html.require_free()
     asked.release = resource_name(RELEASES, release)
     job = session.client.submit_analysis(v1.AssessClassifiersRequest(classification=asked))
-    show_result(session, follow(session, job.name, session.output.err).result, html, overwrite)
+    show_result(session, follow(session, job.name, session.output.err).result, html)
 
 
-def show_result(session: CommandSession, name: str, html: Path | None = None, overwrite: bool = False) -> None:
+def show_result(session: CommandSession, name: str, html: NewFile | None = None) -> None:
     """Writes an assessment as JSON, or as tables for people; and as a page, if there is a path for one."""
     result = session.client.get_result(RESULT, name)
     if html is not None:
-        write_text(html, as_html(result), "html", overwrite)
+        html.write(as_html(result))
     session.output.result("classification", result, _report)
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tableveil import wording
-from tableveil.cli.files import require_free, write_text
+from tableveil.cli.files import NewFile, new_file
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import DATABASE, CommandSession, verb
 from tableveil.client.names import RELEASES, resource_name
@@ -22,11 +21,10 @@ from tableveil.v1.utility_service_pb2 import UtilityReport
 @click.command()
 @click.argument("first")
 @click.argument("second")
-@click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write a page instead.")
-@click.option("--overwrite", is_flag=True, help="Let --html replace a file.")
+@new_file("html", "Write a page instead.")
 @DATABASE
 @verb
-def compare(session: CommandSession, first: str, second: str, html: Path | None, overwrite: bool) -> None:
+def compare(session: CommandSession, first: str, second: str, html: NewFile | None) -> None:
     """Show two releases side by side: policies, levels, risk, loss, suppression, and what became finer or coarser.
 
     Usefulness is compared if `tableveil utility` measured it for both. With --json: both releases.
@@ -35,7 +33,7 @@ def compare(session: CommandSession, first: str, second: str, html: Path | None,
     from tableveil.pages.comparison import Side, as_html, compared
 
     if html is not None:
-        require_free(html, "html", overwrite)
+        html.require_free()
     releases = [session.client.get_release(resource_name(RELEASES, name)) for name in (first, second)]
     if session.output.as_json:
         session.output.json({"first": releases[0], "second": releases[1]})
@@ -44,7 +42,7 @@ def compare(session: CommandSession, first: str, second: str, html: Path | None,
     sides = [Side(release, measured.get(release.name)) for release in releases]
     comparison = compared(*sides)
     if html is not None:
-        write_text(html, as_html(comparison), "html", overwrite)
+        html.write(as_html(comparison))
         return
     parts: list[RenderableType] = [Text(wording.printable(comparison.title), style="bold")]
     for table in comparison.tables:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 from google.protobuf import json_format
 
-from tableveil.cli.files import require_free, write_text
+from tableveil.cli.files import NewFile, new_file
 from tableveil.cli.output import Output
 from tableveil.cli.policy_file import PolicyFile
 from tableveil.document import to_yaml
@@ -26,21 +26,20 @@ def document() -> None:
 @document.command()
 @click.argument("file", metavar="FILE|-", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--to", "syntax", type=click.Choice(_SYNTAXES), help="Default: as the output's suffix says, or yaml.")
-@click.option("--output", type=click.Path(path_type=Path), metavar="FILE", help="Where to write it. Default: stdout.")
-@click.option("--overwrite", is_flag=True, help="Let --output replace a file.")
-def convert(file: Path, syntax: str | None, output: Path | None, overwrite: bool) -> None:
+@new_file("output", "Where to write it. Default: stdout.")
+def convert(file: Path, syntax: str | None, output: NewFile | None) -> None:
     """Write the policy in FILE, which is YAML, JSON, or a statement CREATE ANONYMIZED in a .sql file, anew.
 
     It means the same in each notation. Comments are lost. JSON is as protobuf libraries of any language read it.
     """
     with Output(as_json=False).reporting():
         if output is not None:
-            require_free(output, "output", overwrite)
-        text = _written(_read(file), syntax or _SUFFIXES.get(output.suffix.lower() if output else "", "yaml"))
+            output.require_free()
+        text = _written(_read(file), syntax or _SUFFIXES.get(output.path.suffix.lower() if output else "", "yaml"))
         if output is None:
             click.echo(text, nl=False)
         else:
-            write_text(output, text, "output", overwrite)
+            output.write(text)
 
 
 def _read(file: Path) -> policy_pb2.Policy:

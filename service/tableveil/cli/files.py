@@ -2,13 +2,69 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import click
 
 from tableveil.errors import ConflictError, InternalError, InvalidError, shortened
+
+
+@dataclass(frozen=True, slots=True)
+class NewFile:
+    """A file that an option names, for what comes out of the command."""
+
+    path: Path
+    option: str
+    overwrite: bool
+
+    def require_free(self) -> None:
+        """Refuses it if it cannot be written; see `require_free`."""
+        require_free(self.path, self.option, self.overwrite)
+
+    def write(self, text: str) -> None:
+        """Writes a text; see `whole_file`."""
+        write_text(self.path, text, self.option, self.overwrite)
+
+    def whole(self) -> AbstractContextManager[Path]:
+        """See `whole_file`."""
+        return whole_file(self.path, self.option, self.overwrite)
+
+
+def new_file(option: str, help: str, *suffixes: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Gives a command the options of a `NewFile`, and calls it with that by the name of the first, or with None."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        kind = click.Path(path_type=Path)
+
+        @click.option(f"--{option}", type=kind, callback=ends_in(*suffixes), metavar="FILE", help=help)
+        @click.option("--overwrite", is_flag=True, help=f"Let --{option} replace a file.")
+        @functools.wraps(function)
+        def run(**values: Any) -> Any:
+            path, overwrite = values.pop(option), values.pop("overwrite")
+            values[option] = None if path is None else NewFile(path, option, overwrite)
+            return function(**values)
+
+        return run
+
+    return decorate
+
+
+def ends_in(*suffixes: str) -> Callable[[click.Context, click.Parameter, Path | None], Path | None]:
+    """A check of an option whose file ends in one of these, if there are any."""
+
+    def check(_: click.Context, __: click.Parameter, value: Path | None) -> Path | None:
+        if value is not None and suffixes and value.suffix.lower() not in suffixes:
+            raise click.BadParameter(f"{str(value)!r} does not end in {' or '.join(suffixes)}")
+        return value
+
+    return check
 
 
 def require_free(path: Path, option: str, overwrite: bool) -> None:

@@ -11,7 +11,7 @@ from typing import Annotated, TextIO
 import click
 
 from tableveil import wording
-from tableveil.cli.files import require_free, whole_file
+from tableveil.cli.files import NewFile, new_file
 from tableveil.cli.grouped import grouped
 from tableveil.cli.hierarchy_tables import comparison_table, preview_table, reference
 from tableveil.cli.output import as_dict
@@ -89,25 +89,19 @@ def list_hierarchies(session: CommandSession) -> None:
 
 @hierarchies.command()
 @click.argument("stored", metavar="NAME[@VERSION]", callback=_stored)
-@click.option("--csv", "path", type=click.Path(path_type=Path), metavar="FILE", help="Write its rows to a CSV file.")
-@click.option("--overwrite", is_flag=True, help="Let --csv replace a file.")
+@new_file("csv", "Write its rows to a CSV file.")
 @_GROUPS
 @_VALUES
 @verb
 def show(
-    session: CommandSession,
-    stored: policy_pb2.StoredHierarchy,
-    path: Path | None,
-    overwrite: bool,
-    groups: int,
-    values: bool,
+    session: CommandSession, stored: policy_pb2.StoredHierarchy, csv: NewFile | None, groups: int, values: bool
 ) -> None:
     """Show the levels of a stored hierarchy.
 
     It is the newest version if none is named. With --csv its rows go to a file.
     """
-    if path is not None:
-        _write_csv(session, stored, path, overwrite)
+    if csv is not None:
+        _write_csv(session, stored, csv)
         return
     asked = hierarchy_service_pb2.PreviewHierarchyRequest(
         hierarchy=policy_pb2.Hierarchy(stored=stored), groups=groups, values=values
@@ -116,18 +110,18 @@ def show(
     session.output.answer(answer, preview_table(answer, ""))
 
 
-def _write_csv(session: CommandSession, stored: policy_pb2.StoredHierarchy, path: Path, overwrite: bool) -> None:
+def _write_csv(session: CommandSession, stored: policy_pb2.StoredHierarchy, target: NewFile) -> None:
     """As ARX reads them: semicolons, no header."""
-    require_free(path, "csv", overwrite)
+    target.require_free()
     count = 0
-    with whole_file(path, "csv", overwrite) as partial, partial.open("w", encoding="utf-8", newline="") as file:
+    with target.whole() as partial, partial.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter=";", lineterminator="\n")
         for row in session.client.read_hierarchy(stored):
             writer.writerow(row)
             count += 1
     session.output.answer(
-        {"path": str(path), "values": count},
-        f"{wording.count(count)} values written to {wording.printable(str(path))}.",
+        {"path": str(target.path), "values": count},
+        f"{wording.count(count)} values written to {wording.printable(str(target.path))}.",
     )
 
 

@@ -15,10 +15,11 @@ from rich.console import Group, RenderableType
 
 from tableveil import wording
 from tableveil.cli.account import account
-from tableveil.cli.chart_option import CHART, OVERWRITE_CHART
+from tableveil.cli.chart_option import CHART
 from tableveil.cli.commands import SHOWN
 from tableveil.cli.dry_run import advise
 from tableveil.cli.explanation import explanation
+from tableveil.cli.files import NewFile
 from tableveil.cli.grouped import grouped
 from tableveil.cli.guarantees import guarantees
 from tableveil.cli.interruptible import interruptible
@@ -140,10 +141,9 @@ class _Parts:
 @click.argument("name", metavar="RELEASE|JOB|…")
 @grouped(_Parts, "asked")
 @CHART
-@OVERWRITE_CHART
 @DATABASE
 @verb
-def show(session: CommandSession, name: str, asked: _Parts, chart: Path | None, overwrite: bool) -> None:
+def show(session: CommandSession, name: str, asked: _Parts, chart: NewFile | None) -> None:
     """Show what there is of a name.
 
     A release (3 or releases/3), a job (jobs/3), or the result of any other job, such as frontiers/3.
@@ -161,7 +161,7 @@ def show(session: CommandSession, name: str, asked: _Parts, chart: Path | None, 
     if chart is not None and "chart" not in takes:
         raise click.UsageError("--chart is for payout sweeps")
     if show_result is not None:
-        stated = {"privacy": asked.privacy, "everything": asked.everything, "chart": chart, "overwrite": overwrite}
+        stated = {"privacy": asked.privacy, "everything": asked.everything, "chart": chart}
         show_result(session, name, **{option: value for option, value in stated.items() if option in takes})
         return
     if collection == JOBS:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from tableveil.cli.files import require_free, whole_file
+from tableveil.cli.files import ends_in, require_free, whole_file
 from tableveil.cli.verb import DATABASE, CommandSession, verb
 from tableveil.errors import ConflictError
 from tableveil.v1 import report_service_pb2 as v1
@@ -15,18 +15,12 @@ _FORMATS = {".html": v1.REPORT_FORMAT_HTML, ".pdf": v1.REPORT_FORMAT_PDF}
 _AUDIENCES = {"owner": v1.REPORT_AUDIENCE_OWNER, "public": v1.REPORT_AUDIENCE_PUBLIC}
 
 
-def _document(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
-    if value is not None and value.suffix.lower() not in _FORMATS:
-        raise click.BadParameter(f"{str(value)!r} does not end in {' or '.join(_FORMATS)}")
-    return value
-
-
 @click.command()
 @click.argument("name", metavar="RELEASE|DRY_RUN")
 @click.option(
     "--output",
     type=click.Path(path_type=Path),
-    callback=_document,
+    callback=ends_in(*_FORMATS),
     metavar="FILE",
     help="Where to write the report. Ends in .html or .pdf.",
 )

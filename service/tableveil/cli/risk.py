@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 import click
@@ -13,7 +12,7 @@ from rich.text import Text
 
 from tableveil import wording
 from tableveil.cli.compared_risks import compared_risks
-from tableveil.cli.files import require_free, whole_file
+from tableveil.cli.files import NewFile, new_file
 from tableveil.cli.follow import follow
 from tableveil.cli.grouped import grouped
 from tableveil.cli.interruptible import interruptible
@@ -28,7 +27,6 @@ from tableveil.v1.policy_pb2 import TableReference
 
 RESULT = v1.RiskAnalysis
 
-_FORMATS = (".csv", ".parquet")
 _MOST_SHOWN = 10
 
 _PRIVACY = "privacy of "
@@ -52,12 +50,6 @@ def _sets(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -
 
 def _table(ctx: click.Context, param: click.Parameter, value: str | None) -> TableReference | None:
     return None if value is None else source_reference(value)
-
-
-def _records(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
-    if value is not None and value.suffix.lower() not in _FORMATS:
-        raise click.BadParameter(f"{str(value)!r} does not end in {' or '.join(_FORMATS)}")
-    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,19 +87,15 @@ class _Subject(TableOrQuery):
     option("thresholds", "--threshold", multiple=False, callback=_names, metavar="RISKS"),
     option("largest_subset", metavar="COLUMNS", type=click.IntRange(min=1)),
 )
-@click.option(
-    "--records",
-    type=click.Path(path_type=Path),
-    callback=_records,
-    metavar="FILE",
-    help="Also write the risks of each combination of values, with the values. Ends in .csv, where "
-    "spreadsheets take no text for a formula, or .parquet, where texts are as they are.",
+@new_file(
+    "records",
+    "Also write the risks of each combination of values, with the values. Ends in .csv, where spreadsheets take no "
+    "text for a formula, or .parquet, where texts are as they are.",
+    ".csv",
+    ".parquet",
 )
-@click.option("--overwrite", is_flag=True, help="Let --records replace a file.")
 @verb
-def risk(
-    session: CommandSession, subject: _Subject, asked: v1.RiskRequest, records: Path | None, overwrite: bool
-) -> None:
+def risk(session: CommandSession, subject: _Subject, asked: v1.RiskRequest, records: NewFile | None) -> None:
     """Measure how easily the people of a table, or of a release, could be recognized.
 
     The subject is a table (people, clinic.people), a release (releases/3), or the rows of a --query. The analysis is
@@ -121,15 +109,15 @@ def risk(
         subject.fill(asked)
     asked.records = records is not None
     if records is not None:
-        require_free(records, "records", overwrite)
+        records.require_free()
     job = session.client.submit_analysis(v1.SubmitRiskAnalysisRequest(risk=asked))
     name = follow(session, job.name, session.output.err).result
     if records is not None:
-        interruptible(session.client, lambda: _write_records(session, name, records, overwrite))
+        interruptible(session.client, lambda: _write_records(session, name, records))
     show_result(session, name)
 
 
-def _write_records(session: CommandSession, name: str, path: Path, overwrite: bool) -> None:
+def _write_records(session: CommandSession, name: str, file: NewFile) -> None:
     # They take longer to load than most commands run.
     import pyarrow
     import pyarrow.parquet
@@ -137,15 +125,15 @@ def _write_records(session: CommandSession, name: str, path: Path, overwrite: bo
     from tableveil.client.spreadsheets import write_csv
 
     try:
-        with whole_file(path, "records", overwrite) as partial, session.client.read_record_risks(name) as reader:
-            if path.suffix.lower() == ".csv":
+        with file.whole() as partial, session.client.read_record_risks(name) as reader:
+            if file.path.suffix.lower() == ".csv":
                 write_csv(reader, partial)
             else:
                 with pyarrow.parquet.ParquetWriter(partial, reader.schema) as writer:
                     for batch in reader:
                         writer.write_batch(batch)
     except pyarrow.ArrowException as error:
-        message = f"cannot write {shortened(str(path))}: a column's type does not go into such a file; try .csv"
+        message = f"cannot write {shortened(str(file.path))}: a column's type does not go into such a file; try .csv"
         raise InternalError("WRITE_FAILED", message) from error
 
 

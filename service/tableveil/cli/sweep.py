@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from decimal import Decimal
-from pathlib import Path
 
 import click
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tableveil import wording
-from tableveil.cli.chart_option import CHART, HTML, OVERWRITE_CHART, SVG
-from tableveil.cli.files import require_free, write_text
+from tableveil.cli.chart_option import CHART, HTML, SVG
+from tableveil.cli.files import NewFile
 from tableveil.cli.follow import follow
 from tableveil.cli.policy_file import PolicyFile, policy_argument
 from tableveil.cli.request_options import option, request_options
@@ -58,10 +57,9 @@ _FORMATS: dict[str, Callable[[v1.PayoutSweep], str]] = {HTML: as_html, SVG: as_s
     "if_method_known",
 )
 @CHART
-@OVERWRITE_CHART
 @verb
 def sweep(
-    session: CommandSession, policy: PolicyFile, asked: v1.SubmitPayoutSweepRequest, chart: Path | None, overwrite: bool
+    session: CommandSession, policy: PolicyFile, asked: v1.SubmitPayoutSweepRequest, chart: NewFile | None
 ) -> None:
     """Show what releases would pay, for several gains of the adversary.
 
@@ -70,21 +68,21 @@ def sweep(
     line: the job at each change, then the payout sweep.
     """
     if chart is not None:
-        require_free(chart, "chart", overwrite)
+        chart.require_free()
     asked.policy.CopyFrom(policy.sound())
     job = session.client.submit_analysis(asked, policy.directory)
     ended = follow(session, job.name, session.output.err)
-    show_result(session, ended.result, chart, overwrite)
+    show_result(session, ended.result, chart)
     if not session.output.as_json:
         for warning in ended.warnings:
             session.output.tell(f"warning: {wording.printable(warning)}")
 
 
-def show_result(session: CommandSession, name: str, chart: Path | None = None, overwrite: bool = False) -> None:
+def show_result(session: CommandSession, name: str, chart: NewFile | None = None) -> None:
     """Writes a payout sweep as JSON, or as tables for people; and as a chart, if there is a path for one."""
     result = session.client.get_result(RESULT, name)
     if chart is not None:
-        write_text(chart, _FORMATS[chart.suffix.lower()](result), "chart", overwrite)
+        chart.write(_FORMATS[chart.path.suffix.lower()](result))
     session.output.result("payout_sweep", result, _payout_sweep)
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from pathlib import Path
 
 import click
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tableveil import wording
-from tableveil.cli.files import require_free, write_text
+from tableveil.cli.files import NewFile, new_file
 from tableveil.cli.follow import follow
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import DATABASE, CommandSession, verb
@@ -29,33 +28,27 @@ _CHANGE = ("columns", "measure", "before", "after", "change")
 
 @click.command()
 @click.argument("release")
-@click.option(
-    "--html",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Also write a page with pictures of every column before and after.",
-)
-@click.option("--overwrite", is_flag=True, help="Let --html replace a file.")
+@new_file("html", "Also write a page with pictures of every column before and after.")
 @DATABASE
 @verb
-def utility(session: CommandSession, release: str, html: Path | None, overwrite: bool) -> None:
+def utility(session: CommandSession, release: str, html: NewFile | None) -> None:
     """Compare a release with its source: distributions, statistics, and how columns go together.
 
     The report is for the owner of the source, whose values it shows. With --json, one JSON object per line: the job at
     each change, then the report.
     """
     if html is not None:
-        require_free(html, "html", overwrite)
+        html.require_free()
     asked = utility_service_pb2.UtilityRequest(release=resource_name(RELEASES, release))
     job = session.client.submit_analysis(utility_service_pb2.SubmitUtilityReportRequest(utility=asked))
-    show_result(session, follow(session, job.name, session.output.err).result, html, overwrite)
+    show_result(session, follow(session, job.name, session.output.err).result, html)
 
 
-def show_result(session: CommandSession, name: str, html: Path | None = None, overwrite: bool = False) -> None:
+def show_result(session: CommandSession, name: str, html: NewFile | None = None) -> None:
     """Writes a utility report as JSON, or as tables for people; and as a page, if there is a path for one."""
     result = session.client.get_result(RESULT, name)
     if html is not None:
-        write_text(html, as_html(result), "html", overwrite)
+        html.write(as_html(result))
     session.output.result("utility_report", result, _report)
 
 
