@@ -102,7 +102,7 @@ class Rows:
         """Some of the rows."""
         return Rows(
             {j: codes[rows] for j, codes in self.codes.items()},
-            {j: Levels(of.codes[rows], of.size) for j, of in self.levels.items()},
+            {j: of.at(rows) for j, of in self.levels.items()},
             {j: numbers[rows] for j, numbers in self.numbers.items()},
         )
 
@@ -122,6 +122,7 @@ class Estimator:
         self._lines, self._texts, self._assumption = lines, texts, assumption
         self._masses = {j: line.masses(assumption.shape) for j, line in lines.items()}
         self._ends = {j: _score_ends(line, self._masses[j]) for j, line in lines.items()}
+        self._edge_scores = {j: _edge_scores(line.total(self._masses[j])) for j, line in lines.items()}
         self._leaves = {j: _Leaves(j, of, fitted, texts, assumption) for j, of in texts.items()}
         self._scores = {j: _quantile_scores(numbers) for j, numbers in fitted.numbers.items()}
         self._generator = np.random.Generator(np.random.PCG64(seed))
@@ -145,27 +146,26 @@ class Estimator:
 
     def _draw(self, rows: Rows, generator: np.random.Generator, *, fitting: bool) -> dict[int, Floats | Integers]:
         chances = {j: generator.random(rows.size) for j in (*self._lines, *self._texts)}
-        known = self._known(rows)
-        found: dict[int, Floats | Integers] = {}
-        for j in self._lines:
-            if j not in self._regressed:
-                found[j] = self._at(j, rows.codes[j], chances[j])
-                known[j] = self._scored(j, found[j])
+        known = self._known(rows) if self._regressed else {}
+        drawn = {j: self._at(j, rows.codes[j], chances[j]) for j in self._lines if j not in self._regressed}
+        for j in drawn if known else ():
+            known[j] = self._scored(j, drawn[j], rows.size)
         for turn in range(_ROUNDS if self._regressed else 0):
             for j in self._regressed:
                 of = rows.codes[j]
-                there = of < len(self._lines[j].low)
                 others = tuple(known[i] for i in sorted(known) if i != j)
-                low, high = (ends[np.minimum(of, len(ends) - 1)] for ends in self._ends[j])
+                low, high = self._ends[j]
                 if fitting:
-                    self._effects[turn, j] = fit(tuple(_at(one, there) for one in others), low[there], high[there])
-                scores = draw(self._effects[turn, j], others, low, high, chances[j])
+                    there = of < len(low)
+                    fitted = tuple(one.at(np.flatnonzero(there)) for one in others)
+                    self._effects[turn, j] = fit(fitted, low[of[there]], high[of[there]])
+                scores = draw(self._effects[turn, j], others, low, high, of, chances[j])
                 # Ranks alone count: any other growing function of scores would do.
-                found[j] = self._at(j, of, (scores + _FAR) / (2 * _FAR))
-                known[j] = self._scored(j, found[j])
-        for j in self._texts:
-            found[j] = self._leaves[j].drawn(rows, chances[j])
-        return found
+                drawn[j] = self._at(j, of, (scores + _FAR) / (2 * _FAR))
+                if (turn, j) != (_ROUNDS - 1, self._regressed[-1]):
+                    known[j] = self._scored(j, drawn[j], rows.size)
+        found: dict[int, Floats | Integers] = {j: _in_rows(*drawn[j], rows.size) for j in self._lines}
+        return found | {j: self._leaves[j].drawn(rows, chances[j]) for j in self._texts}
 
     def _known(self, rows: Rows) -> dict[int, Predictor]:
         """The predictors of all columns, before numbers are drawn: these are at the middles of their labels."""
@@ -177,46 +177,43 @@ class Estimator:
         for j, of in self._texts.items():
             known[j] = Levels(rows.codes[j], len(of.counts) + 1)
         for j, line in self._lines.items():
-            middle = (line.low + line.high) / 2
-            middles = np.append(middle if line.bounded else np.full(len(middle), np.nan), np.nan)
-            known[j] = self._scored(j, middles[rows.codes[j]])
+            labels = np.arange(len(line.low) if line.bounded else 0)
+            middles = self._scored(j, (labels, ((line.low + line.high) / 2)[labels]), len(line.low) + 1)
+            known[j] = middles.at(rows.codes[j])
         return known
 
-    def _scored(self, j: int, values: Floats | Integers) -> Scores:
-        line, missing = self._lines[j], np.isnan(values)
-        edges, scores = line.edges, _edge_scores(line.total(self._masses[j]))
-        middle = np.where(missing, 0.0, values) + line.labels.step / 2
-        return Scores(
-            np.where(missing, 0.0, np.clip(np.interp(middle, edges, scores), -MOST_SCORE, MOST_SCORE)), missing
-        )
-
-    def _at(self, j: int, codes: Integers, chances: Floats) -> Floats:
-        """Values whose ranks within a label take its quantiles, so that the label's totals do not depend on chance."""
+    def _at(self, j: int, codes: Integers, chances: Floats) -> tuple[Integers, Floats]:
+        """The rows that have a value, by label, and ever greater values: chance does not change their totals."""
         line = self._lines[j]
         if not line.bounded:
-            return np.full(len(codes), np.nan)
-        order, sorted_codes, shares = _ranked(codes, chances, len(line.low))
-        values = np.full(len(codes), np.nan)
-        values[order] = line.quantiles(self._masses[j], sorted_codes, shares)
-        return values
+            return np.zeros(0, np.int64), np.zeros(0)
+        order, sizes, shares = _ranked(codes, chances, len(line.low))
+        return order, line.quantiles(self._masses[j], sizes, shares)
+
+    def _scored(self, j: int, drawn: tuple[Integers, Floats], rows: int) -> Scores:
+        line, (at, values) = self._lines[j], drawn
+        scores = np.interp(values + line.labels.step / 2, line.edges, self._edge_scores[j])
+        found = _in_rows(at, np.clip(scores, -MOST_SCORE, MOST_SCORE), rows)
+        missing = np.isnan(found)
+        found[missing] = 0.0
+        return Scores(found, missing)
 
 
-def _at(predictor: Predictor, rows: NDArray[np.bool_]) -> Predictor:
-    if isinstance(predictor, Levels):
-        return Levels(predictor.codes[rows], predictor.size)
-    return Scores(predictor.scores[rows], predictor.missing[rows])
+def _in_rows(at: Integers, of: Floats, rows: int) -> Floats:
+    """The numbers at their rows; NaN for all others."""
+    found = np.full(rows, np.nan)
+    found[at] = of
+    return found
 
 
 def _ranked(codes: Integers, chances: Floats, labels: int) -> tuple[Integers, Integers, Floats]:
-    """The rows that have a label, by label and chance; their labels; and their ranks within it, in (0, 1)."""
-    there = np.flatnonzero(codes < labels)
+    """The rows that have a label, by it and chance; how many each label has; and their ranks within it, in (0, 1)."""
     # Equal chances are those of rows whose values a label or a limit fixes: their order does not matter.
-    order = there[np.argsort(codes[there] + np.clip(chances[there], 0, 1 - 1e-9))]
-    sorted_codes = codes[order]
-    sizes = np.bincount(sorted_codes, minlength=labels)
-    first = np.cumsum(sizes) - sizes
-    shares = (np.arange(len(order)) - first[sorted_codes] + 0.5) / sizes[sorted_codes]
-    return order, sorted_codes, shares
+    order = np.argsort(codes + np.clip(chances, 0, 1 - 1e-9))
+    sizes = np.bincount(codes, minlength=labels)[:labels]
+    order = order[: sizes.sum()]
+    first = np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return order, sizes, (np.arange(len(order)) - first + 0.5) / np.repeat(sizes, sizes)
 
 
 class _Leaves:
@@ -251,7 +248,8 @@ class _Leaves:
         if self._given is not None:
             group = self._group[_codes(rows, self._given)]
             codes = np.where(codes < labels, group * labels + codes, len(self._ends))
-        order, sorted_codes, at = _ranked(codes, chances, len(self._ends))
+        order, sizes, at = _ranked(codes, chances, len(self._ends))
+        sorted_codes = np.repeat(np.arange(len(sizes)), sizes)
         leaves = np.full(len(codes), -1)
         width = self._ends.shape[1]
         keys = (self._ends + np.arange(len(self._ends))[:, None]).ravel()

@@ -263,26 +263,28 @@ class NumberLine:
         shares = (np.minimum(high, start) - np.maximum(low, begin))[over] / (high - low)[over]
         return max(float((counts[over] * shares).sum()), 0.5) / (start - begin)
 
-    def quantiles(self, masses: Floats, label: Integers, share: Floats) -> Floats:
+    def quantiles(self, masses: Floats, sizes: Integers, share: Floats) -> Floats:
         """The values at shares of the labels' distributions.
 
         Args:
             masses: Shape (labels, cells), of `masses`.
-            label: Shape (rows,), ascending.
-            share: Shape (rows,), in (0, 1).
+            sizes: Shape (labels,): how many rows each has.
+            share: Shape (rows,), in (0, 1), by label and ascending within each.
         """
-        values = self.low[label].copy()
-        for begin, end in _runs(label):
-            of = int(label[begin])
+        values = np.repeat(self.low, sizes)
+        end = 0
+        for of in np.flatnonzero(sizes).tolist():
+            begin, end = end, end + int(sizes[of])
             if self.exact[of]:
                 continue
             cells = np.flatnonzero(masses[of] > 0)
-            ends = np.cumsum(masses[of, cells])
-            places = np.minimum(np.searchsorted(ends, share[begin:end] * ends[-1], side="right"), len(cells) - 1)
-            left = np.maximum(self.edges[cells], self.low[of])[places]
-            right = np.minimum(self.edges[cells + 1], self.high[of])[places]
-            part = (share[begin:end] * ends[-1] - (ends - masses[of, cells])[places]) / masses[of, cells][places]
-            values[begin:end] = left + np.clip(part, 0, 1 - 1e-9) * (right - left)
+            mass, ends = masses[of, cells], np.cumsum(masses[of, cells])
+            at = share[begin:end] * ends[-1]
+            rows = np.diff(np.searchsorted(at, ends[:-1]), prepend=0, append=len(at))
+            left = np.maximum(self.edges[cells], self.low[of])
+            right = np.minimum(self.edges[cells + 1], self.high[of])
+            part = (at - np.repeat(ends - mass, rows)) / np.repeat(mass, rows)
+            values[begin:end] = np.repeat(left, rows) + np.clip(part, 0, 1 - 1e-9) * np.repeat(right - left, rows)
         drawn: Floats = np.floor(values) if self.labels.step else values
         return drawn
 
@@ -317,11 +319,3 @@ def _tilted(masses: Floats, inside: NDArray[np.bool_], tilt: float) -> Floats:
 def _shares(weights: Floats) -> Floats:
     sums = weights.sum(1, keepdims=True)
     return np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
-
-
-def _runs(sorted_codes: Integers) -> list[tuple[int, int]]:
-    """The beginnings and ends of runs of one code."""
-    if not len(sorted_codes):
-        return []
-    starts = np.flatnonzero(np.r_[True, sorted_codes[1:] != sorted_codes[:-1]])
-    return list(zip(starts.tolist(), [*starts[1:].tolist(), len(sorted_codes)], strict=True))

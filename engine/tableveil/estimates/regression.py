@@ -30,6 +30,9 @@ _GRID = np.linspace(-MOST_SCORE, MOST_SCORE, int(2 * MOST_SCORE * _POINTS) + 1)
 """The scores at which the effect of a number is worked out for rows; those between have that of the nearest."""
 
 _TERMS = len(KNOTS) + 3
+_AT_ONCE = 2**15
+"""Rows whose numbers a core has near while it draws them."""
+
 _RIDGE = 1e-3
 _FAR = 1e-12
 
@@ -41,6 +44,10 @@ class Scores:
     scores: Floats
     missing: NDArray[np.bool_]
 
+    def at(self, rows: Integers | slice) -> Scores:
+        """Some of the rows."""
+        return Scores(self.scores[rows], self.missing[rows])
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Levels:
@@ -48,6 +55,10 @@ class Levels:
 
     codes: Integers
     size: int
+
+    def at(self, rows: Integers | slice) -> Levels:
+        """Some of the rows."""
+        return Levels(self.codes[rows], self.size)
 
 
 Predictor = Scores | Levels
@@ -97,13 +108,28 @@ def fit(predictors: tuple[Predictor, ...], low: Floats, high: Floats) -> Effects
     return Effects(float(b[0]), design.effects(b), spread)
 
 
-def draw(effects: Effects, predictors: tuple[Predictor, ...], low: Floats, high: Floats, chance: Floats) -> Floats:
-    """Scores between `low` and `high`, at `chance` of the distribution that the effects give there."""
-    mean = effects.means(predictors, len(low))
-    below, above = ndtr((low - mean) / effects.spread), ndtr((high - mean) / effects.spread)
-    at = np.clip(below + chance * (above - below), _FAR, 1 - _FAR)
-    scores: Floats = np.clip(mean + effects.spread * ndtri(at), low, high)
-    return scores
+def draw(
+    effects: Effects, predictors: tuple[Predictor, ...], low: Floats, high: Floats, label: Integers, chance: Floats
+) -> Floats:
+    """Scores between the ends of rows' labels, at `chance` of the distribution that the effects give there.
+
+    Args:
+        effects: A fit on `predictors`.
+        predictors: The other columns.
+        low: Shape (labels,).
+        high: Shape (labels,).
+        label: Shape (rows,); rows without a label, which have their number, take any score.
+        chance: Shape (rows,), in [0, 1).
+    """
+    low, high, found = np.append(low, -np.inf), np.append(high, np.inf), np.empty(len(label))
+    for first in range(0, len(label), _AT_ONCE):
+        rows = slice(first, first + _AT_ONCE)
+        least, most = low[label[rows]], high[label[rows]]
+        mean = effects.means(tuple(of.at(rows) for of in predictors), len(least))
+        below, above = ndtr((least - mean) / effects.spread), ndtr((most - mean) / effects.spread)
+        at = np.clip(below + chance[rows] * (above - below), _FAR, 1 - _FAR)
+        found[rows] = np.clip(mean + effects.spread * ndtri(at), least, most)
+    return found
 
 
 def _truncated(mean: Floats, spread: float, low: Floats, high: Floats) -> tuple[Floats, Floats]:

@@ -109,7 +109,8 @@ class _Labelled:
             return self.numbers.array(codes, drawn.astype(np.float64))
         if self.texts is not None and drawn is not None:
             codes = np.where(drawn < 0, len(self.labels), drawn).astype(np.int64)
-        return pa.array([*(of.label for of in self.labels), None], pa.string()).take(pa.array(codes))
+        places = pa.array(codes.astype(np.int32), mask=codes == len(self.labels))
+        return pa.DictionaryArray.from_arrays(places, pa.array([of.label for of in self.labels], pa.string()))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -222,7 +223,7 @@ class EstimatedTables:
             rows = self._coded(block, common)
             for target, estimator in zip(targets, estimators, strict=True):
                 found = estimator.estimate(rows) if estimator is not None else {}
-                self._append(target, first, self._written(block, found))
+                self._append(target, first, self._written(block, rows, found))
         self._session.execute(drop("TABLE", table(_CLASSES)))
 
     @cached_property
@@ -319,11 +320,11 @@ class EstimatedTables:
                 numbers[j] = _as_numbers(read)
         return Rows(codes, levels, numbers)
 
-    def _written(self, block: pa.Table, found: dict[int, NDArray[np.float64] | Codes]) -> pa.Table:
+    def _written(self, block: pa.Table, rows: Rows, found: dict[int, NDArray[np.float64] | Codes]) -> pa.Table:
+        codes = rows.codes | {j: of.codes for j, of in rows.levels.items()}
         arrays = {
-            f"c{j}": of.written(of.codes(read), found.get(j)) if isinstance(of, _Labelled) else read
+            f"c{j}": of.written(codes[j], found.get(j)) if isinstance(of, _Labelled) else block.column(f"c{j}")
             for j, of in enumerate(self._columns)
-            for read in (block.column(f"c{j}").combine_chunks(),)
         }
         return pa.table({**arrays, "id": block.column("id")})
 
