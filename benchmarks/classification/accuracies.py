@@ -8,7 +8,7 @@ from benchmarks.search.in_memory import instances
 from benchmarks.section import Section
 from tableveil.classification.assess import assess
 from tableveil.control import Control
-from tableveil.requests.classification import Classifier
+from tableveil.requests.classification import ClassificationRequest, Classifier
 
 TITLE = "Classification: accuracies beside the reference's"
 
@@ -28,7 +28,8 @@ def accuracies(shared: Path) -> Section:
     for instance in instances(shared, ["f-*"]):
         expected = instance.case.expected
         at = tuple(expected["transformation"][name] for name in QUASI_IDENTIFIERS)
-        assessment = assess(adult.records(at), list(CLASSIFIERS), FOLDS, 0, Control())
+        asked = ClassificationRequest(None, (), classifiers=tuple(CLASSIFIERS), folds=FOLDS)
+        assessment = assess(adult.records(at), asked, Control())
         for found in assessment.comparisons:
             theirs = expected["classification"][CLASSIFIERS[found.classifier]]
             zero_r, original, output = (theirs[f"accuracy_{what}"] for what in ("zeror", "input", "output"))

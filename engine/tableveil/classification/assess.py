@@ -13,14 +13,12 @@ from tableveil.classification.cross_validation import Folds, Version, assign_fol
 from tableveil.classification.measures import measure
 from tableveil.classification.model import Assessment, ChooseInside, ClassifiedRecords, ClassifierComparison, Measures
 from tableveil.control import Control
-from tableveil.requests.classification import Classifier
+from tableveil.requests.classification import ClassificationRequest, Classifier
 
 
 def assess(
     records: ClassifiedRecords,
-    classifiers: Sequence[Classifier],
-    folds: int,
-    seed: int,
+    request: ClassificationRequest,
     control: Control,
     on_progress: Callable[[int, int], None] = lambda trained, of: None,
     choose: ChooseInside | None = None,
@@ -41,9 +39,9 @@ def assess(
 
     Args:
         records: At least as many as there are folds, of at least two classes.
-        classifiers: Each once.
-        folds: At least 2. A class of fewer records than folds is in some of the folds only.
-        seed: Decides the folds and the classifiers' random choices; equal arguments give the same assessment.
+        request: Has each classifier once, and at least 2 folds; a class of fewer records than folds is in some of them
+            only. The seed decides the folds and the classifiers' random choices: equal arguments give the same
+            assessment.
         control: May stop the work before a training.
         on_progress: Called before each training with the number of trainings done and the number of all.
         choose: Chooses a transformation for some of the records.
@@ -52,6 +50,7 @@ def assess(
         ValueError: Records, classes, folds or classifiers break the conditions above; callers check them before.
         Stopped: `control` says so.
     """
+    classifiers, folds, seed = request.classifiers, request.folds, request.seed
     _require(records, classifiers, folds)
     classes, labels = records.classes, records.class_labels
     divided = Folds(classes, len(labels), assign_folds(classes, folds, seed))

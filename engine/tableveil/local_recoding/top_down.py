@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tableveil.control import Control
 from tableveil.local_recoding.judge import Judge
-from tableveil.local_recoding.labels import CombinationLabels, sets_of
+from tableveil.local_recoding.labels import ColumnLabels, CombinationLabels, sets_of
 
 
 def top_down(
@@ -31,10 +31,11 @@ def top_down(
         best = np.zeros(len(starts))
         column_of = np.full(len(starts), -1)
         part = np.full(len(rows), -1)
-        for j in range(len(labels.columns)):
+        records, smallest = counts[rows], judge.smallest
+        for j, column in enumerate(labels.columns):
             if control.must_stop:
                 return
-            saved, parts = _specialized(labels, counts, rows, member, sets.levels[:, j], j, judge.smallest)
+            saved, parts = _specialized(column, labels.values[rows, j], records, member, sets.levels[:, j], smallest)
             saved[refused[numbers, j]] = 0.0
             better = saved > best
             best[better], column_of[better] = saved[better], j
@@ -67,21 +68,19 @@ def top_down(
 
 
 def _specialized(
-    labels: CombinationLabels,
+    column: ColumnLabels,
+    values: NDArray[np.int32],
     counts: NDArray[np.int64],
-    rows: NDArray[np.intp],
     member: NDArray[np.intp],
     levels: NDArray[np.int64],
-    j: int,
     smallest: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """The savings of each class if it is specialized in the column, and per row its part: 0 for the rest."""
-    column, values = labels.columns[j], labels.values[rows, j]
     below = np.maximum(levels - 1, 0)[member]
     group = column.groups[below, values]
     width = int(group.max()) + 1
     _, first, part = np.unique(member * width + group, return_index=True, return_inverse=True)
-    sizes = np.bincount(part, counts[rows])
+    sizes = np.bincount(part, counts)
     of = member[first]
     enough = (sizes >= smallest) & (levels[of] > 0)
     number = len(levels)

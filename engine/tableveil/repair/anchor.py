@@ -53,7 +53,7 @@ def repaired_with_anchor(
     """How many rows of each fact are left, under the rule if there are flags of labels: see `of_labels`."""
     kept = repaired(facts, class_of, k, m)
     while flags is not None:
-        lost = _lost(facts, kept, class_of, k, m, *flags)
+        lost = _lost(facts, kept, class_of, k, m, flags)
         if not len(lost):
             break
         kept[lost] = 0
@@ -64,9 +64,10 @@ def repaired_with_anchor(
 
 
 def _lost(
-    facts: RowFacts, kept: Ints, class_of: Ints, k: int, m: int, timed: NDArray[np.bool_], hit: NDArray[np.bool_]
+    facts: RowFacts, kept: Ints, class_of: Ints, k: int, m: int, flags: tuple[NDArray[np.bool_], NDArray[np.bool_]]
 ) -> NDArray[np.intp]:
     """The facts by which too few people are seen to have lost their anchor."""
+    timed, hit = flags
     live = np.flatnonzero(kept)
     people, labels = facts.people[live], facts.labels[live]
     without = np.zeros(len(class_of), np.bool_)

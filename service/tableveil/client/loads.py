@@ -204,7 +204,7 @@ def guessed_format(
     """
     file = _found(Path(path).absolute())[0]
     with guarding([file], replaces), _session() as session:
-        guess = guess_csv(session, file, _csv_format(stated), kept, None, most_columns)
+        guess = guess_csv(session, file, _csv_format(stated), kept, most_columns)
     return GuessedFormat(file.name, csv_format_to_proto(guess.format), guess.doubts, guess.columns, guess.first_rows)
 
 

@@ -196,9 +196,7 @@ def _assess(
         job.report.on_progress(Progress(len(assessments) * of + trained, total, None, None, None))
 
     for records in looked.records:
-        assessments.append(
-            assess(records, request.classifiers, request.folds, request.seed, job.control, on_progress, choose)
-        )
+        assessments.append(assess(records, request, job.control, on_progress, choose))
     return tuple(assessments)
 
 

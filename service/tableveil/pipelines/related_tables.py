@@ -39,7 +39,7 @@ from tableveil.related.staging import StagedEvents, codes_of_events, codes_of_pe
 from tableveil.related.values import check_named, values_of_events, values_of_people
 from tableveil.release import ReleasePlan
 from tableveil.release.by_value import ByValue
-from tableveil.release.related import RelatedRelease, event_release, fresh_keys, people_plan
+from tableveil.release.related import LabelledEvents, RelatedRelease, event_release, fresh_keys, people_plan
 from tableveil.repair.account import RepairAccount, losers, moved
 from tableveil.repair.anchor import AnchorColumn, AnchorLabels
 from tableveil.repair.facts import RowFacts, capped, kept_rows
@@ -385,10 +385,9 @@ def _released(counts: CountedRelated, best: Repaired, plan: ReleasePlan) -> Rela
         kept, own = np.zeros(each.staged.rows, np.bool_), int(each.left.sum())
         kept[each.left] = chosen[first : first + own]
         end, after = begin + len(each.dictionaries), label + each.combinations.number
-        labelled = (each.combinations, best.labels[label:after])
-        rows = (each.people, each.places, each.of, kept)
-        levels = best.at[begin:end]
-        events.append(event_release(plan.policy, key, i, each.staged, each.dictionaries, levels, labelled, rows))
+        labels = best.labels[label:after]
+        own_rows = LabelledEvents(each.staged, each.combinations, labels, each.people, each.places, each.of, kept)
+        events.append(event_release(plan.policy, key, i, own_rows, each.dictionaries, best.at[begin:end]))
         first, begin, label = first + own, end, after
     left = best.kept > 0
     facts = RowFacts(best.facts.people[left], best.facts.labels[left], best.kept[left])

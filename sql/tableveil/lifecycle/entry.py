@@ -15,31 +15,25 @@ from tableveil.errors import by_rank
 from tableveil.lifecycle.evidence import Evidence
 from tableveil.policy import Policy, PrivacyModel
 from tableveil.privacy.accepted import above
+from tableveil.release.objects import WrittenObjects
 from tableveil.release.plan import ReleasePlan
 from tableveil.release.suppressed import suppressed_labels
-from tableveil.risk import ProsecutorRisk, prosecutor_risk
+from tableveil.risk import prosecutor_risk
 from tableveil.search import explain
 from tableveil.state import jobs
 from tableveil.state.jobs import Outcome
 from tableveil.state.joint_texts import WHOLE, JointText
 from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.release_explanations import Explanation, Neighbour, Rejection
-from tableveil.state.release_objects import ReleaseObject
 from tableveil.state.releases import MethodFigures, Release
 
 
 def release_of(
-    session: WarehouseSession,
-    plan: ReleasePlan,
-    evidence: Evidence,
-    number: int,
-    objects: tuple[ReleaseObject, ...],
-    risk_by_size: ProsecutorRisk,
-    distinct_after: Mapping[str, int],
+    session: WarehouseSession, plan: ReleasePlan, evidence: Evidence, number: int, made: WrittenObjects
 ) -> Release:
     """The ledger's entry of a written plan."""
     target, solution = plan.policy.release, evidence.solution
-    risk_after = solution.risk_after or risk_by_size
+    risk_after = solution.risk_after or made.risk
     too_high = above(plan.policy, risk_after.highest, solution.guarantees)
     figures = {figure.name: getattr(solution, figure.name) for figure in fields(MethodFigures)}
     return Release(
@@ -57,12 +51,12 @@ def release_of(
         needs_approval=False,
         records=plan.records,
         suppressed_records=plan.suppressed_records,
-        classes=risk_by_size.classes,
-        attributes=tuple(attributes_of(plan, solution.parts, solution.losses, distinct_after)),
-        objects=objects,
+        classes=made.risk.classes,
+        attributes=tuple(attributes_of(plan, solution.parts, solution.losses, made.distinct)),
+        objects=made.objects,
         risk_before=solution.risk_before or prosecutor_risk(solution.sizes_before, plan.policy.risk_thresholds),
         risk_after=risk_after,
-        risk_by_size=risk_by_size,
+        risk_by_size=made.risk,
         seconds=evidence.elapsed(),
         phase_seconds=evidence.phases(),
         versions={

@@ -31,7 +31,15 @@ from tableveil.release import write
 from tableveil.release.class_ids import people_with_classes
 from tableveil.release.estimated_matches import MatchedEstimates
 from tableveil.release.lost_groups import lost_groups
-from tableveil.release.objects import drop_replaced, marks, public, write_distributions, write_objects, written_objects
+from tableveil.release.objects import (
+    WrittenObjects,
+    drop_replaced,
+    marks,
+    public,
+    write_distributions,
+    write_objects,
+    written_objects,
+)
 from tableveil.release.plan import ReleasePlan
 from tableveil.release.related_account import related_account
 from tableveil.release.spread_size import check_spreads_collectible
@@ -305,7 +313,8 @@ def _foreseen(session: WarehouseSession, planned: _Planned) -> Release:
     """The release by its classes alone."""
     plan, measured = planned.plan, planned.measured
     classes = plan.recoding.labelled(session, plan)
-    risk = prosecutor_risk(ClassSizes.of(classes.counts), plan.policy.risk_thresholds)
+    sizes = ClassSizes.of(classes.counts)
+    risk = prosecutor_risk(sizes, plan.policy.risk_thresholds)
     distinct_after = {
         dictionary.column.name: len(np.unique(labels))
         for dictionary, labels in zip(plan.dictionaries, classes.labels, strict=True)
@@ -317,7 +326,7 @@ def _foreseen(session: WarehouseSession, planned: _Planned) -> Release:
     single = single_valued(session, plan, public(plan, plan.policy.release.name), measured.nearly_names)
     more = (*measured.warnings, *single, *lost_groups(session, plan), unwritten)
     evidence = planned.evidence.with_more(warnings=more, exposures=measured.exposures)
-    return release_of(session, plan, evidence, 0, (), risk, distinct_after)
+    return release_of(session, plan, evidence, 0, WrittenObjects((), sizes, risk, distinct_after))
 
 
 def _written(
@@ -361,8 +370,8 @@ def _written(
     )
     verify(session, plan.policy, plan.records, written)
     known_by = marks(session, plan.policy.release.schema, [item.name for item in made.objects])
-    objects = tuple(replace(item, mark=known_by[item.name]) for item in made.objects)
-    return release_of(session, plan, evidence, number, objects, made.risk, made.distinct), made.sizes, joint.safe
+    made = replace(made, objects=tuple(replace(item, mark=known_by[item.name]) for item in made.objects))
+    return release_of(session, plan, evidence, number, made), made.sizes, joint.safe
 
 
 def _matching(matches: MatchedEstimates | None, target: ReleaseTarget) -> Iterator[Warned]:

@@ -162,7 +162,6 @@ def guess_csv(
     path: Path,
     stated: CsvFormat,
     kept: Collection[str],
-    directory: Path | None = None,
     most_columns: int = MOST_COLUMNS,
     today: datetime.date | None = None,
 ) -> CsvGuess:
@@ -177,7 +176,7 @@ def guess_csv(
     how = stated
     if "encoding" not in kept:
         how = replace(how, encoding=encoding_of(path, session.control))
-    with unpacked(path, how.encoding, directory, session.control) as readable:
+    with unpacked(path, how.encoding, None, session.control) as readable:
         check_longest_line(readable, "", session.control)
         how = _with_dialect(session, readable, how, kept, most_columns)
         said = []

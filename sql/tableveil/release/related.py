@@ -131,25 +131,32 @@ def fresh_keys(people: int) -> NDArray[np.void]:
     return np.frombuffer(secrets.token_bytes(16 * people), "V16")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelledEvents:
+    """The staged rows of an event table: people, places, combinations and which are kept; each combination's label."""
+
+    staged: StagedEvents
+    combinations: CodedCombinations
+    labels: Ints
+    people: Ints
+    places: Ints
+    of: Ints
+    kept: NDArray[np.bool_]
+
+
 def event_release(
     policy: Policy,
     key: str,
     number: int,
-    staged: StagedEvents,
+    events: LabelledEvents,
     dictionaries: Sequence[Dictionary],
     at: Transformation,
-    labelled: tuple[CodedCombinations, Ints],
-    rows: tuple[Ints, Ints, Ints, NDArray[np.bool_]],
 ) -> EventRelease:
-    """The release of the event table of that number at these levels.
-
-    `labelled` are the combinations of its rows with the label of each. `rows` are the people, places and combinations
-    of the staged rows, and whether they are kept.
-    """
-    people, places, of, chosen = rows
+    """The release of the event table of that number at these levels."""
+    staged, combinations, labels = events.staged, events.combinations, events.labels
+    people, places, of, chosen = events.people, events.places, events.of, events.kept
     kept, of_place = np.zeros(staged.rows, np.bool_), np.zeros(staged.rows, np.int32)
     kept[places], of_place[places] = chosen, people
-    combinations, labels = labelled
     counts = np.bincount(labels[of[chosen]], minlength=int(labels.max(initial=-1)) + 1)
     # Any combination of a label stands for it.
     some = np.zeros(len(counts), np.int32)

@@ -84,23 +84,24 @@ def numbered(found: Column) -> exp.Expr:
     )
 
 
-def rows_of(
-    key: Column,
-    hashes: NDArray[np.uint64],
-    numbers: Mapping[str, NDArray[np.float64]],
-    cells: Mapping[str, NDArray[np.uint64]],
-    scale: int,
-    *,
-    compared: bool,
-    of_people: bool,
-) -> KeyRows:
-    """The rows of a key's kept values, in the order of their hashes; all records of these values are given.
+@dataclass(frozen=True, slots=True)
+class KeyRecords:
+    """All records of a key's kept values: the hashes of these, columns as `numbers`, and hashes of other `cells`."""
 
-    `numbers` has columns as numbers. A value in several records has a cell where these agree. Cells that follow from
+    hashes: NDArray[np.uint64]
+    numbers: Mapping[str, NDArray[np.float64]]
+    cells: Mapping[str, NDArray[np.uint64]]
+
+
+def rows_of(key: Column, given: KeyRecords, scale: int, *, compared: bool, of_people: bool) -> KeyRows:
+    """The rows of a key's kept values, in the order of their hashes.
+
+    A value in several records has a cell where these agree. Cells that follow from
     the place among the key's numbers are left out: rows by which two tables are sorted alike, or months that recur in
     a panel, agree though nobody is in both. So are those that follow from the value itself, as a county does from a
     postal code, unless the values are known to be `of_people`.
     """
+    hashes, numbers, cells = given.hashes, given.numbers, given.cells
     order = np.argsort(hashes, kind="stable")
     starts = np.flatnonzero(np.r_[True, np.diff(hashes[order]) > 0]) if len(hashes) else order
     first = order[starts]

@@ -105,10 +105,11 @@ def sketch(
     secret = hmac.new(key, b"sketch", hashlib.sha256).hexdigest()
     distinct = list(map(int, estimated[::2]))
     keys = linked.keys(source.columns, distinct, records, person)
+    reading = _Reading(session, source, records, keys, person, secret)
     if records <= MOST_VALUES and records * len(source.columns) <= _MOST_FETCHED:
-        kept = _of_few(session, source, keys, records, person, secret)
+        kept = reading.of_few()
     else:
-        kept = _of_many(session, source, records, distinct, keys, person, secret)
+        kept = reading.of_many(distinct)
     spans = dict(zip((each.name for each in source.columns), estimated[1::2], strict=True))
     return Sketch(records, keyed(session, kept, spans, secret))
 
@@ -188,129 +189,117 @@ class Kept:
         return self.scale > 0 or len(self.hashes) > 1
 
 
-def _of_few(
-    session: Session, source: Source, keys: Sequence[Column], records: int, person: str | None, secret: str
-) -> list[Kept]:
-    """One statement fetches all hashes: planning one for each column takes longer than running it."""
-    wanted = {**_hashes(source.columns), **{f"n{i}": linked.numbered(each) for i, each in enumerate(keys)}}
-    arrays = session.arrays(_select(wanted, source.table()), [secret])
-    hashes = {each.name: arrays[f"h{i}"].astype(np.uint64) for i, each in enumerate(source.columns)}
-    numbers = {each.name: arrays[f"n{i}"].astype(np.float64) for i, each in enumerate(keys)}
-    kept = [_counted(name, 0, values) for name, values in hashes.items()]
-    kept = [each for each in kept if each.varies]
-    cells = {each.column: hashes[each.column] for each in kept[: linked.MOST_CELLS]}
-    by_name = {each.name: each for each in keys}
-    kept = [
-        _with_rows(each, by_name[each.column], hashes[each.column], numbers, cells, records, person)
-        if each.column in by_name
-        else each
-        for each in kept
-    ]
-    if len(kept) > 1:
-        kept.append(_of_sum([hashes[each.column] for each in kept]))
-    return kept
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """The reading of samples of a source of so many records, whose `keys` are kept with their rows."""
 
+    session: Session
+    source: Source
+    records: int
+    keys: Sequence[Column]
+    person: str | None
+    secret: str
 
-def _with_rows(
-    kept: Kept,
-    key: Column,
-    hashes: NDArray[np.uint64],
-    numbers: Mapping[str, NDArray[np.float64]],
-    cells: Mapping[str, NDArray[np.uint64]],
-    records: int,
-    person: str | None,
-) -> Kept:
-    """The sample of a key with its rows, of which all hashes that are kept are given."""
-    different = len(kept.hashes) << kept.scale
-    of_people = key.name == person or _recur_evenly(kept.records)
-    compared = of_people or linked.seems_to_identify(different, records)
-    rows = linked.rows_of(key, hashes, numbers, cells, kept.scale, compared=compared, of_people=of_people)
-    return replace(kept, rows=rows)
+    def of_few(self) -> list[Kept]:
+        """One statement fetches all hashes: planning one for each column takes longer than running it."""
+        wanted = {
+            **_hashes(self.source.columns),
+            **{f"n{i}": linked.numbered(each) for i, each in enumerate(self.keys)},
+        }
+        arrays = self.session.arrays(_select(wanted, self.source.table()), [self.secret])
+        hashes = {each.name: arrays[f"h{i}"].astype(np.uint64) for i, each in enumerate(self.source.columns)}
+        numbers = {each.name: arrays[f"n{i}"].astype(np.float64) for i, each in enumerate(self.keys)}
+        kept = [_counted(name, 0, values) for name, values in hashes.items()]
+        kept = [each for each in kept if each.varies]
+        cells = {each.column: hashes[each.column] for each in kept[: linked.MOST_CELLS]}
+        by_name = {each.name: each for each in self.keys}
+        kept = [
+            self._with_rows(each, by_name[each.column], linked.KeyRecords(hashes[each.column], numbers, cells))
+            if each.column in by_name
+            else each
+            for each in kept
+        ]
+        if len(kept) > 1:
+            kept.append(_of_sum([hashes[each.column] for each in kept]))
+        return kept
+
+    def of_many(self, distinct: Sequence[int]) -> list[Kept]:
+        """Columns that tell most records apart are read together with the rows, and the others each by itself."""
+        row_scale = scale_of(self.records)
+        scales = {each.name: scale_of(values) for each, values in zip(self.source.columns, distinct, strict=True)}
+        nearly_unique = [c for c in self.source.columns[: 2**_ROW_SHIFT] if scales[c.name] >= max(1, row_scale - 1)]
+        together = {each.name: scales[each.name] for each in nearly_unique[:_MOST_TOGETHER]}
+        if self.person is not None and scales.get(self.person, 0) >= max(1, row_scale - _MOST_RECORDS):
+            together.setdefault(self.person, scales[self.person])
+        alone = (each for each in self.source.columns if each.name not in together)
+        kept = {each.name: self._of_column(each, scales[each.name]) for each in alone}
+        varying = [each for each in self.source.columns if each.name in together or kept[each.name].varies]
+        for each in self._of_rows(varying, together, row_scale):
+            kept[each.column] = each
+        return [kept[name] for name in (*scales, ROWS) if name in kept and kept[name].varies]
+
+    def _of_column(self, found: Column, scale: int) -> Kept:
+        hashed = "SELECT $hash AS h, 1 AS n FROM $rows"
+        if not scale:
+            # So few values are hashed, instead of all records.
+            hashed = (
+                "SELECT $hash AS h, n FROM (SELECT $value AS v, count(*) AS n FROM $rows GROUP BY $value) AS grouped"
+            )
+        kept = f"SELECT h, CAST(sum(n) AS BIGINT) AS n FROM ({hashed}) AS hashed WHERE $below GROUP BY h"
+        value, below = plain(found), _below(column("h"), scale)
+        hash_ = hash_of(value if scale else column("v"), found)
+        arrays = self.session.arrays(
+            sql(kept, hash=hash_, value=value, rows=self.source.table(), below=below), [self.secret]
+        )
+        return Kept(found.name, scale, arrays["h"].astype(np.uint64), arrays["n"].astype(np.int64))
+
+    def _of_rows(self, varying: Sequence[Column], together: Mapping[str, int], row_scale: int) -> Iterator[Kept]:
+        """Samples the rows, in one scan and for any order of their columns, and columns by their scales."""
+        if not varying:
+            return
+        keys = [each for each in self.keys if each.name in together]
+        hashes = _hashes(varying[: 2**_ROW_SHIFT])
+        names = {each.name: name for name, each in zip(hashes, varying, strict=False)}
+        parts = [expression(f"$hash >> {_ROW_SHIFT}", hash=column(name)) for name in hashes]
+        uniform = expression(f"(($sum) & {2 ** (64 - _ROW_SHIFT) - 1}) * {2**_ROW_SHIFT}", sum=_sum(parts))
+        sampled = {names[name]: (name, scale) for name, scale in together.items()} | {"rows": (ROWS, row_scale)}
+        beside = [names[each.name] for each in varying[: linked.MOST_CELLS]] if keys else []
+        numbers = {f"n{i}": each for i, each in enumerate(keys)}
+        wanted: dict[str, exp.Expr] = {name: column(name) for name in dict.fromkeys([*sampled, *beside, *numbers])}
+        wanted["rows"] = uniform
+        read = hashes | {name: linked.numbered(each) for name, each in numbers.items()}
+        hashed = _select(wanted, _select(read, self.source.table()).subquery("hashed", copy=False))
+        below = exp.or_(*(_below(column(name), scale) for name, (_, scale) in sampled.items()), copy=False)
+        kept = _select({name: column(name) for name in wanted}, hashed.subquery("kept", copy=False))
+        arrays = self.session.arrays(kept.where(below, copy=False), [self.secret])
+        for name, (of, scale) in sampled.items():
+            if of == ROWS and len(varying) == 1:
+                continue
+            values = arrays[name].astype(np.uint64)
+            sample = _counted(of, scale, values)
+            if key := next((each for each in keys if each.name == of), None):
+                # The rows that other samples keep have only some records of their values.
+                whole = values <= np.uint64(_most(scale))
+                of_numbers = {each.name: arrays[n][whole].astype(np.float64) for n, each in numbers.items()}
+                cells = {
+                    each.name: arrays[names[each.name]][whole].astype(np.uint64) for each in varying[: len(beside)]
+                }
+                sample = self._with_rows(sample, key, linked.KeyRecords(values[whole], of_numbers, cells))
+            yield sample
+
+    def _with_rows(self, kept: Kept, key: Column, given: linked.KeyRecords) -> Kept:
+        """The sample of a key with its rows, of which all hashes that are kept are given."""
+        different = len(kept.hashes) << kept.scale
+        of_people = key.name == self.person or _recur_evenly(kept.records)
+        compared = of_people or linked.seems_to_identify(different, self.records)
+        rows = linked.rows_of(key, given, kept.scale, compared=compared, of_people=of_people)
+        return replace(kept, rows=rows)
 
 
 def _of_sum(hashes: Sequence[NDArray[np.uint64]]) -> Kept:
     """The rows, as the database computes them below: carries beyond 64 bits are dropped, and the sum is uniform."""
     parts = [each >> np.uint64(_ROW_SHIFT) for each in hashes]
     return _counted(ROWS, 0, np.sum(parts, axis=0, dtype=np.uint64) << np.uint64(_ROW_SHIFT))
-
-
-def _of_many(
-    session: Session,
-    source: Source,
-    records: int,
-    distinct: Sequence[int],
-    keys: Sequence[Column],
-    person: str | None,
-    secret: str,
-) -> list[Kept]:
-    """Columns that tell most records apart are read together with the rows, and the others each by itself."""
-    row_scale = scale_of(records)
-    scales = {each.name: scale_of(values) for each, values in zip(source.columns, distinct, strict=True)}
-    nearly_unique = [c for c in source.columns[: 2**_ROW_SHIFT] if scales[c.name] >= max(1, row_scale - 1)]
-    together = {each.name: scales[each.name] for each in nearly_unique[:_MOST_TOGETHER]}
-    if person is not None and scales.get(person, 0) >= max(1, row_scale - _MOST_RECORDS):
-        together.setdefault(person, scales[person])
-    alone = (each for each in source.columns if each.name not in together)
-    kept = {each.name: _of_column(session, source, each, scales[each.name], secret) for each in alone}
-    varying = [each for each in source.columns if each.name in together or kept[each.name].varies]
-    fetched = [each for each in keys if each.name in together]
-    for each in _of_rows(session, source, varying, together, row_scale, fetched, person, records, secret):
-        kept[each.column] = each
-    return [kept[name] for name in (*scales, ROWS) if name in kept and kept[name].varies]
-
-
-def _of_column(session: Session, source: Source, found: Column, scale: int, secret: str) -> Kept:
-    hashed = "SELECT $hash AS h, 1 AS n FROM $rows"
-    if not scale:
-        # So few values are hashed, instead of all records.
-        hashed = "SELECT $hash AS h, n FROM (SELECT $value AS v, count(*) AS n FROM $rows GROUP BY $value) AS grouped"
-    kept = f"SELECT h, CAST(sum(n) AS BIGINT) AS n FROM ({hashed}) AS hashed WHERE $below GROUP BY h"
-    value, below = plain(found), _below(column("h"), scale)
-    hash_ = hash_of(value if scale else column("v"), found)
-    arrays = session.arrays(sql(kept, hash=hash_, value=value, rows=source.table(), below=below), [secret])
-    return Kept(found.name, scale, arrays["h"].astype(np.uint64), arrays["n"].astype(np.int64))
-
-
-def _of_rows(
-    session: Session,
-    source: Source,
-    varying: Sequence[Column],
-    together: Mapping[str, int],
-    row_scale: int,
-    keys: Sequence[Column],
-    person: str | None,
-    records: int,
-    secret: str,
-) -> Iterator[Kept]:
-    """Samples the rows, in one scan and for any order of their columns, and columns by their scales."""
-    if not varying:
-        return
-    hashes = _hashes(varying[: 2**_ROW_SHIFT])
-    names = {each.name: name for name, each in zip(hashes, varying, strict=False)}
-    parts = [expression(f"$hash >> {_ROW_SHIFT}", hash=column(name)) for name in hashes]
-    uniform = expression(f"(($sum) & {2 ** (64 - _ROW_SHIFT) - 1}) * {2**_ROW_SHIFT}", sum=_sum(parts))
-    sampled = {names[name]: (name, scale) for name, scale in together.items()} | {"rows": (ROWS, row_scale)}
-    beside = [names[each.name] for each in varying[: linked.MOST_CELLS]] if keys else []
-    numbers = {f"n{i}": each for i, each in enumerate(keys)}
-    wanted: dict[str, exp.Expr] = {name: column(name) for name in dict.fromkeys([*sampled, *beside, *numbers])}
-    wanted["rows"] = uniform
-    read = hashes | {name: linked.numbered(each) for name, each in numbers.items()}
-    hashed = _select(wanted, _select(read, source.table()).subquery("hashed", copy=False))
-    below = exp.or_(*(_below(column(name), scale) for name, (_, scale) in sampled.items()), copy=False)
-    kept = _select({name: column(name) for name in wanted}, hashed.subquery("kept", copy=False))
-    arrays = session.arrays(kept.where(below, copy=False), [secret])
-    for name, (of, scale) in sampled.items():
-        if of == ROWS and len(varying) == 1:
-            continue
-        values = arrays[name].astype(np.uint64)
-        sample = _counted(of, scale, values)
-        if key := next((each for each in keys if each.name == of), None):
-            # The rows that other samples keep have only some records of their values.
-            whole = values <= np.uint64(_most(scale))
-            of_numbers = {each.name: arrays[n][whole].astype(np.float64) for n, each in numbers.items()}
-            cells = {each.name: arrays[names[each.name]][whole].astype(np.uint64) for each in varying[: len(beside)]}
-            sample = _with_rows(sample, key, values[whole], of_numbers, cells, records, person)
-        yield sample
 
 
 def keyed(session: Session, kept: Sequence[Kept], spans: Mapping[str, float], secret: str) -> tuple[ValueSample, ...]:

@@ -1,5 +1,6 @@
 """The assessment: no evaluated record is trained on, nor any suppressed one, and accuracies are relative."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from tableveil.classification.assess import assess
 from tableveil.classification.classifiers import Examples, Told, train
 from tableveil.classification.cross_validation import assign_folds
 from tableveil.control import Control, Stopped
-from tableveil.requests.classification import Classifier
+from tableveil.requests.classification import ClassificationRequest, Classifier
 
 Mask = NDArray[np.bool_]
 
@@ -33,6 +34,10 @@ def records(
         tuple(f"class {code}" for code in range(int(classes.max()) + 1)),
         np.ones(len(classes), np.bool_) if kept is None else kept,
     )
+
+
+def request(classifiers: Sequence[Classifier], folds: int, seed: int) -> ClassificationRequest:
+    return ClassificationRequest(1, ("class",), classifiers=tuple(classifiers), folds=folds, seed=seed)
 
 
 def people(number: int = 200) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -60,7 +65,7 @@ def test_nothing_evaluated_is_trained_on(monkeypatch: pytest.MonkeyPatch) -> Non
     own = values(np.arange(60), [float(code) for code in range(60)])
     grouped = values(np.arange(60), [code + 0.5 for code in range(60)])
     given = seen(monkeypatch)
-    assess(records(classes, own=(own, grouped)), [Classifier.NAIVE_BAYES], 4, 11, Control())
+    assess(records(classes, own=(own, grouped)), request([Classifier.NAIVE_BAYES], 4, 11), Control())
     assigned = assign_folds(classes, 4, 11)
     assert len(given) == 8
     for training, examples in enumerate(given):
@@ -77,7 +82,7 @@ def test_who_memorizes_does_not_know_others(classifier: Classifier) -> None:
     # would be right.
     classes = np.random.default_rng(2).integers(0, 2, 80)
     own = values(np.arange(80))
-    found = assess(records(classes, own=(own, own)), [classifier], 4, 0, Control()).comparisons[0]
+    found = assess(records(classes, own=(own, own)), request([classifier], 4, 0), Control()).comparisons[0]
     for measures in (found.original, found.anonymized):
         assert measures.accuracy <= np.bincount(classes).max() / 80 + 0.05
 
@@ -87,7 +92,9 @@ def test_suppressed_records_are_evaluated_but_not_trained_on(monkeypatch: pytest
     kept = feature != 3
     given = seen(monkeypatch)
     found = assess(
-        records(classes, kept, it=(values(feature), values(feature))), [Classifier.NAIVE_BAYES], 5, 0, Control()
+        records(classes, kept, it=(values(feature), values(feature))),
+        request([Classifier.NAIVE_BAYES], 5, 0),
+        Control(),
     )
     assert sum(examples.records.sum() for examples in given[:5]) == 4 * len(classes)
     assert sum(examples.records.sum() for examples in given[5:]) == 4 * kept.sum()
@@ -99,7 +106,9 @@ def test_suppressed_records_are_evaluated_but_not_trained_on(monkeypatch: pytest
 def test_if_all_records_are_suppressed_the_classifier_is_zero_r(classifier: Classifier) -> None:
     classes, feature = people()
     nobody = np.zeros(len(classes), np.bool_)
-    assessment = assess(records(classes, nobody, it=(values(feature), values(feature))), [classifier], 5, 0, Control())
+    assessment = assess(
+        records(classes, nobody, it=(values(feature), values(feature))), request([classifier], 5, 0), Control()
+    )
     found = assessment.comparisons[0]
     assert found.anonymized == assessment.baseline
     assert found.original.accuracy > assessment.baseline.accuracy
@@ -109,13 +118,15 @@ def test_if_all_records_are_suppressed_the_classifier_is_zero_r(classifier: Clas
 def test_if_all_labels_are_at_the_top_the_classifier_is_zero_r() -> None:
     classes, feature = people()
     stars = values(np.zeros(len(classes)), [np.nan])
-    assessment = assess(records(classes, it=(values(feature), stars)), list(Classifier), 5, 0, Control())
+    assessment = assess(records(classes, it=(values(feature), stars)), request(list(Classifier), 5, 0), Control())
     assert all(found.anonymized == assessment.baseline for found in assessment.comparisons)
 
 
 def test_the_same_release_loses_nothing() -> None:
     classes, feature = people()
-    assessment = assess(records(classes, it=(values(feature), values(feature))), list(Classifier), 5, 0, Control())
+    assessment = assess(
+        records(classes, it=(values(feature), values(feature))), request(list(Classifier), 5, 0), Control()
+    )
     assert [found.classifier for found in assessment.comparisons] == list(Classifier)
     assert all(found.original == found.anonymized for found in assessment.comparisons)
     assert all(found.relative_accuracy == 1 for found in assessment.comparisons)
@@ -132,7 +143,7 @@ def test_relative_accuracy_is_between_baseline_and_original() -> None:
     # In the release, 4 cannot be told from 5.
     merged = np.where(feature == 4, 5, feature)
     assessment = assess(
-        records(classes, it=(values(feature), values(merged))), [Classifier.DECISION_TREE], 5, 0, Control()
+        records(classes, it=(values(feature), values(merged))), request([Classifier.DECISION_TREE], 5, 0), Control()
     )
     found, baseline = assessment.comparisons[0], assessment.baseline.accuracy
     assert found.relative_accuracy is not None
@@ -144,7 +155,7 @@ def test_relative_accuracy_is_between_baseline_and_original() -> None:
 def test_relative_accuracy_is_undefined_where_nothing_could_be_lost() -> None:
     classes = np.array([0] * 30 + [1] * 10)
     constant = values(np.zeros(40))
-    found = assess(records(classes, it=(constant, constant)), list(Classifier), 4, 0, Control())
+    found = assess(records(classes, it=(constant, constant)), request(list(Classifier), 4, 0), Control())
     assert [comparison.relative_accuracy for comparison in found.comparisons] == [None] * len(Classifier)
     assert found.baseline.accuracy == 0.75
     assert found.baseline.confusion == ((30, 0), (10, 0))
@@ -152,7 +163,7 @@ def test_relative_accuracy_is_undefined_where_nothing_could_be_lost() -> None:
 
 def test_without_features_it_is_zero_r() -> None:
     classes, _ = people()
-    assessment = assess(records(classes), [Classifier.DECISION_TREE], 5, 0, Control())
+    assessment = assess(records(classes), request([Classifier.DECISION_TREE], 5, 0), Control())
     assert assessment.comparisons[0].anonymized == assessment.baseline
 
 
@@ -160,7 +171,9 @@ def test_a_rare_class_is_in_some_folds_only() -> None:
     classes, feature = people()
     rare = classes.copy()
     rare[:2] = 2
-    assessment = assess(records(rare, it=(values(feature), values(feature))), list(Classifier), 5, 0, Control())
+    assessment = assess(
+        records(rare, it=(values(feature), values(feature))), request(list(Classifier), 5, 0), Control()
+    )
     for found in assessment.comparisons:
         assert np.sum(found.original.confusion[2]) == 2
         assert found.original.accuracy > assessment.baseline.accuracy
@@ -169,10 +182,10 @@ def test_a_rare_class_is_in_some_folds_only() -> None:
 def test_the_same_arguments_give_the_same_assessment() -> None:
     classes, feature = people()
     given = records(classes, it=(values(feature), values(feature // 2)))
-    first, second = (assess(given, list(Classifier), 3, 4, Control()) for _ in range(2))
+    first, second = (assess(given, request(list(Classifier), 3, 4), Control()) for _ in range(2))
     assert first == second
-    assert assess(given, [Classifier.RANDOM_FOREST], 3, 5, Control()) != assess(
-        given, [Classifier.RANDOM_FOREST], 3, 4, Control()
+    assert assess(given, request([Classifier.RANDOM_FOREST], 3, 5), Control()) != assess(
+        given, request([Classifier.RANDOM_FOREST], 3, 4), Control()
     )
 
 
@@ -191,13 +204,13 @@ def test_a_transformation_chosen_inside_the_folds_knows_the_records_trained_on_a
     # The released values are not looked at.
     nothing = (values(feature), values(np.zeros(len(classes))))
     inside = assess(
-        records(classes, ~(classes >= 0), it=nothing), [Classifier.NAIVE_BAYES], 5, 1, Control(), choose=choose
+        records(classes, ~(classes >= 0), it=nothing), request([Classifier.NAIVE_BAYES], 5, 1), Control(), choose=choose
     )
     assigned = assign_folds(classes, 5, 1)
     assert all((trained == (assigned != fold)).all() for fold, trained in enumerate(asked))
     assert [examples.records.sum() for examples in given[5:]] == [trained.sum() for trained in asked]
     fixed = assess(
-        records(classes, it=(values(feature), values(feature // 2))), [Classifier.NAIVE_BAYES], 5, 1, Control()
+        records(classes, it=(values(feature), values(feature // 2))), request([Classifier.NAIVE_BAYES], 5, 1), Control()
     )
     assert inside == fixed
 
@@ -214,7 +227,7 @@ def test_progress_is_told_and_work_can_be_stopped() -> None:
             control.cancel()
 
     with pytest.raises(Stopped):
-        assess(given, [Classifier.NAIVE_BAYES, Classifier.LOGISTIC_REGRESSION], 2, 0, control, progress)
+        assess(given, request([Classifier.NAIVE_BAYES, Classifier.LOGISTIC_REGRESSION], 2, 0), control, progress)
     assert told == [(done, 8) for done in range(7)]
 
 
@@ -231,9 +244,11 @@ def test_progress_is_told_and_work_can_be_stopped() -> None:
 def test_what_cannot_be_assessed(of_class: list[int], chosen: list[Classifier], folds: int, said: str) -> None:
     classes = np.array(of_class)
     with pytest.raises(ValueError, match=said):
-        assess(records(classes, it=(values([0, 1]), values([0, 1]))), chosen, folds, 0, Control())
+        assess(records(classes, it=(values([0, 1]), values([0, 1]))), request(chosen, folds, 0), Control())
 
 
 def test_two_records_are_enough() -> None:
-    found = assess(records(np.array([0, 1]), it=(values([0, 1]), values([0, 1]))), list(Classifier), 2, 0, Control())
+    found = assess(
+        records(np.array([0, 1]), it=(values([0, 1]), values([0, 1]))), request(list(Classifier), 2, 0), Control()
+    )
     assert [comparison.original.accuracy for comparison in found.comparisons] == [0] * len(Classifier)
