@@ -1,5 +1,7 @@
 """Interval-censored regression: a number that is known by its label alone, on the normal scores of its line."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from itertools import pairwise
 
