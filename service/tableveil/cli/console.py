@@ -14,76 +14,34 @@ from tableveil.cli.output import Output
 from tableveil.client import DEFAULT_ADDRESS
 from tableveil.console.settings import ConsoleSettings, OpenIdSettings
 from tableveil.errors import InvalidError, NotFoundError, shortened
+from tableveil.serving.setting import Setting
 
-_FILE = click.Path(path_type=Path, dir_okay=False)
+_File = Path | None
 
 
 @dataclass(frozen=True, slots=True)
 class _Options:
     """The console's options, flat."""
 
-    service: Annotated[
-        str,
-        click.option(
-            "--service",
-            default=DEFAULT_ADDRESS,
-            show_default=True,
-            metavar="ADDRESS",
-            help="Where the service listens.",
-        ),
-    ]
-    ca_certificate: Annotated[
-        Path | None,
-        click.option(
-            "--ca-certificate", type=_FILE, help="Ask the service by TLS: the authorities of its certificate."
-        ),
-    ]
-    address: Annotated[
-        str, click.option("--address", default="127.0.0.1:50680", show_default=True, help="Where to listen.")
-    ]
-    allow_remote: Annotated[
-        bool,
-        click.option("--allow-remote", is_flag=True, help="Allow an address that other machines reach; it needs TLS."),
-    ]
-    tls_certificate: Annotated[
-        Path | None,
-        click.option("--tls-certificate", type=_FILE, help="The console's certificate in PEM; then it speaks TLS."),
-    ]
-    tls_key: Annotated[Path | None, click.option("--tls-key", type=_FILE, help="The key of the certificate.")]
+    service: Annotated[str, Setting("Where the service listens.", metavar="ADDRESS")] = DEFAULT_ADDRESS
+    ca_certificate: Annotated[_File, Setting("Ask the service by TLS: the authorities of its certificate.")] = None
+    address: Annotated[str, Setting("Where to listen.")] = "127.0.0.1:50680"
+    allow_remote: Annotated[bool, Setting("Allow an address that other machines reach; it needs TLS.")] = False
+    tls_certificate: Annotated[_File, Setting("The console's certificate in PEM; then it speaks TLS.")] = None
+    tls_key: Annotated[_File, Setting("The key of the certificate.")] = None
     proxy: Annotated[
         tuple[str, ...],
-        click.option(
-            "--proxy",
-            multiple=True,
-            metavar="ADDRESS",
-            help="A proxy before the console: it may have more than half of all connections.",
-        ),
-    ]
+        Setting("A proxy before the console: it may have more than half of all connections.", metavar="ADDRESS"),
+    ] = ()
     openid_issuer: Annotated[
-        str | None,
-        click.option("--openid-issuer", metavar="URL", help="Let visitors sign in at this OpenID Connect provider."),
-    ]
-    openid_client: Annotated[
-        str | None, click.option("--openid-client", metavar="ID", help="The console's client there.")
-    ]
-    openid_client_secret_file: Annotated[
-        Path | None,
-        click.option(
-            "--openid-client-secret-file", type=_FILE, help="The file with the client's secret, if it has one."
-        ),
-    ]
+        str | None, Setting("Let visitors sign in at this OpenID Connect provider.", metavar="URL")
+    ] = None
+    openid_client: Annotated[str | None, Setting("The console's client there.", metavar="ID")] = None
+    openid_client_secret_file: Annotated[_File, Setting("The file with the client's secret, if it has one.")] = None
     openid_redirect: Annotated[
-        str | None,
-        click.option(
-            "--openid-redirect", metavar="URL", help="The console's own address for it, which ends in /callback."
-        ),
-    ]
-    openid_scopes: Annotated[
-        str,
-        click.option(
-            "--openid-scopes", default="openid", show_default=True, help="With those that the service's tokens need."
-        ),
-    ]
+        str | None, Setting("The console's own address for it, which ends in /callback.", metavar="URL")
+    ] = None
+    openid_scopes: Annotated[str, Setting("With those that the service's tokens need.")] = "openid"
 
 
 @click.command()

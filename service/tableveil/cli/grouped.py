@@ -8,12 +8,11 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import Enum
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import click
 
-if TYPE_CHECKING:
-    from tableveil.serving.settings import Setting
+from tableveil.serving.setting import Setting
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 

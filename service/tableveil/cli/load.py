@@ -26,6 +26,7 @@ from tableveil.cli.tables import facts, listing
 from tableveil.cli.verb import DATABASE, DATABASE_OR_NEW, LIMIT, CommandSession, verb
 from tableveil.client.formats import FileFormat, is_parquet, is_postgresql
 from tableveil.errors import InvalidError
+from tableveil.serving.setting import Setting
 from tableveil.v1 import table_service_pb2
 from tableveil.v1.table_service_pb2 import CsvFormat
 
@@ -85,41 +86,27 @@ _KEPT = {
 """By the options that state them, the fields that are not guessed then."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Asked:
     """The load that is asked for."""
 
     file: Annotated[str, click.argument("file", metavar="FILE|postgresql://…")]
     table: Annotated[str | None, click.argument("table", required=False)]
     schema: Annotated[str | None, SCHEMA]
-    append: Annotated[bool, click.option("--append", is_flag=True, help="Append to the table instead of creating it.")]
-    replace: Annotated[
-        bool, click.option("--replace", is_flag=True, help="Put the rows in place of the table's, all at once.")
-    ]
+    append: Annotated[bool, Setting("Append to the table instead of creating it.")] = False
+    replace: Annotated[bool, Setting("Put the rows in place of the table's, all at once.")] = False
     columns_changed: Annotated[
-        bool,
-        click.option(
-            "--columns-changed",
-            is_flag=True,
-            help="With --replace: give the table the columns and types of the rows; its constraints go.",
-        ),
-    ]
+        bool, Setting("With --replace: give the table the columns and types of the rows; its constraints go.")
+    ] = False
     source_table: Annotated[
         str,
         click.option(
             "--table", "source_table", default="", help="PostgreSQL: the table to read, also as SCHEMA.TABLE."
         ),
     ]
-    query: Annotated[
-        str, click.option("--query", default="", help="PostgreSQL: the rows to read, instead of a table's.")
-    ]
-    on_server: Annotated[
-        bool,
-        click.option("--on-server", is_flag=True, help="The file is the server's, below one of its --load-directory."),
-    ]
-    request_id: Annotated[
-        str, click.option("--request-id", default="", help="A name for this load: asked again, it loads nothing twice.")
-    ]
+    query: Annotated[str | None, Setting("PostgreSQL: the rows to read, instead of a table's.")] = None
+    on_server: Annotated[bool, Setting("The file is the server's, below one of its --load-directory.")] = False
+    request_id: Annotated[str | None, Setting("A name for this load: asked again, it loads nothing twice.")] = None
     format_name: Annotated[
         str | None,
         click.option(
@@ -130,28 +117,13 @@ class _Asked:
         ),
     ]
     csv: Annotated[CsvFormat, _CSV]
-    no_guess: Annotated[
-        bool,
-        click.option(
-            "--no-guess", is_flag=True, help="CSV: take the defaults for what is not stated, as pipelines should."
-        ),
-    ]
-    show_lines: Annotated[
-        bool,
-        click.option(
-            "--show-lines", is_flag=True, help="CSV: errors show values of the file, which a log may keep for others."
-        ),
-    ]
+    no_guess: Annotated[bool, Setting("CSV: take the defaults for what is not stated, as pipelines should.")] = False
+    show_lines: Annotated[bool, Setting("CSV: errors show values of the file, which a log may keep for others.")] = (
+        False
+    )
     most_columns: Annotated[
-        int,
-        click.option(
-            "--most-columns",
-            type=click.IntRange(min=1),
-            default=4000,
-            show_default=True,
-            help="Columns of a file that are read here; the server has a limit of its own.",
-        ),
-    ]
+        int, Setting("Columns of a file that are read here; the server has a limit of its own.")
+    ] = 4000
 
 
 @click.command()
@@ -198,13 +170,13 @@ def load(session: CommandSession, asked: _Asked) -> None:
         "append": asked.append,
         "replace": asked.replace,
         "columns_changed": asked.columns_changed,
-        "request_id": asked.request_id,
+        "request_id": asked.request_id or "",
     }
     stored: list[StoredRows] = []
     with _Sent(output.err) as sent:
         read: Callable[..., table_service_pb2.LoadTableResponse]
         if from_postgresql:
-            rows = partial(client.load_postgresql, asked.file, source_table=asked.source_table, query=asked.query)
+            rows = partial(client.load_postgresql, asked.file, source_table=asked.source_table, query=asked.query or "")
             read = partial(rows, progress=sent.show)
         elif asked.on_server:
             read = partial(client.load_server_file, asked.file, how=how)

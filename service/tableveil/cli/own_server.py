@@ -10,10 +10,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
 
-import click
-
 from tableveil.client import Client
 from tableveil.identity.secret import new_secret
+from tableveil.serving.setting import Setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,18 +20,12 @@ class OwnServerOptions:
     """The settings of a server of the command's own."""
 
     publish: Annotated[
-        tuple[str, ...],
-        click.option(
-            "--publish", multiple=True, metavar="NAME=TARGET", help="A target, as of `serve`; may be repeated."
-        ),
+        tuple[str, ...], Setting("A target, as of `serve`; may be repeated.", metavar="NAME=TARGET")
     ] = ()
     memory_limit: Annotated[
-        str | None,
-        click.option("--memory-limit", metavar="SIZE", help="Memory of the database, such as 2GiB; it spills beyond."),
+        str | None, Setting("Memory of the database, such as 2GiB; it spills beyond.", metavar="SIZE")
     ] = None
-    threads: Annotated[
-        int | None, click.option("--threads", type=click.IntRange(min=1), help="Threads of the database.")
-    ] = None
+    threads: Annotated[int | None, Setting("Threads of the database.")] = None
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from tableveil.client import Client
 from tableveil.client.failures import faults_to
 from tableveil.client.levels import use_levels_of
 from tableveil.errors import Checked, Fault, InvalidError
+from tableveil.serving.setting import Setting
 from tableveil.v1 import faults_pb2, job_service_pb2, policy_pb2
 from tableveil.v1.dry_run_service_pb2 import SubmitDryRunRequest
 
@@ -39,20 +40,14 @@ class JobOptions:
     request_id: Annotated[str, REQUEST_ID]
     levels_of: Annotated[
         str | None,
-        click.option(
-            "--levels-of",
+        Setting(
+            "Use the levels, or by local recoding the classes, of this release on data of the same shape.",
             metavar="RELEASE",
-            help="Use the levels, or by local recoding the classes, of this release on data of the same shape.",
         ),
-    ]
+    ] = None
     dry_run: Annotated[
-        bool,
-        click.option(
-            "--dry-run",
-            is_flag=True,
-            help="Release nothing: make the release, verify it and take it back, and tell what it would be.",
-        ),
-    ]
+        bool, Setting("Release nothing: make the release, verify it and take it back, and tell what it would be.")
+    ] = False
 
 
 @click.command()

@@ -14,6 +14,7 @@ from tableveil.cli.grouped import grouped
 from tableveil.client.names import RELEASES, resource_name, source_reference
 from tableveil.document import load_policy, set_field
 from tableveil.errors import Fault, InvalidError
+from tableveil.serving.setting import Setting
 from tableveil.v1 import policy_pb2
 
 
@@ -32,25 +33,19 @@ class PolicyFile:
     """The file, and what options set over it."""
 
     path: Annotated[Path, click.argument("path", metavar="POLICY|-", type=click.Path(path_type=Path, allow_dash=True))]
-    release_name: Annotated[
-        str | None,
-        click.option("--release-name", metavar="NAME", help="Release under this name instead of the policy's."),
-    ] = None
+    release_name: Annotated[str | None, Setting("Release under this name instead of the policy's.", metavar="NAME")] = (
+        None
+    )
     source: Annotated[
-        str | None,
-        click.option(
-            "--source", metavar="TABLE", help="Take this table, also as SCHEMA.TABLE, instead of the policy's."
-        ),
+        str | None, Setting("Take this table, also as SCHEMA.TABLE, instead of the policy's.", metavar="TABLE")
     ] = None
     source_loads: Annotated[
-        Sequence[str],
-        click.option(
-            "--source-load",
-            "source_loads",
-            multiple=True,
+        tuple[str, ...],
+        Setting(
+            "Refuse the source unless its table has the rows of this load, such as loads/5. May be repeated, for the "
+            "tables of a query.",
+            "source_load",
             metavar="LOAD",
-            help="Refuse the source unless its table has the rows of this load, such as loads/5. May be repeated, for "
-            "the tables of a query.",
         ),
     ] = ()
     fail_on: Annotated[
@@ -61,17 +56,10 @@ class PolicyFile:
             help="Hold the release back if a warning must be decided: nothing is written (exit code 12).",
         ),
     ] = None
-    repeat_reason: Annotated[
-        str | None, click.option("--repeat-reason", metavar="TEXT", help="Why these people are released once more.")
-    ] = None
+    repeat_reason: Annotated[str | None, Setting("Why these people are released once more.", metavar="TEXT")] = None
     other_people: Annotated[
-        Sequence[str],
-        click.option(
-            "--other-people",
-            multiple=True,
-            metavar="RELEASE",
-            help="State that the people of this release are others. May be repeated.",
-        ),
+        tuple[str, ...],
+        Setting("State that the people of this release are others. May be repeated.", metavar="RELEASE"),
     ] = ()
     fields: Annotated[
         Sequence[tuple[str, str]],

@@ -23,6 +23,7 @@ from tableveil.cli.verb import DATABASE, CommandSession, verb
 from tableveil.document import to_yaml
 from tableveil.document.read import read_message
 from tableveil.errors import InvalidError, shortened
+from tableveil.serving.setting import Setting
 from tableveil.v1 import proposal_service_pb2 as v1
 from tableveil.v1.policy_pb2 import Documentation, Hierarchy, Policy, Role
 from tableveil.wording.proposals import LASTING, WAY_COLUMNS, doubt, left, longest, of_records, way_rows
@@ -38,20 +39,11 @@ _READERS = ("", "public", "contract", "inside")
 class _RelatedTables:
     """The tables of people and events that a proposal is asked for."""
 
-    people: Annotated[
-        str,
-        click.option(
-            "--people", metavar="TABLE", default="", help="A table of people; with --events in place of TABLE."
-        ),
-    ]
-    events: Annotated[
-        Sequence[str],
-        click.option("--events", multiple=True, metavar="TABLE", help="A table of their events; may be repeated."),
-    ]
-    key: Annotated[
-        str,
-        click.option("--key", metavar="COLUMN", default="", help="With --people: the column that joins the tables."),
-    ]
+    people: Annotated[str | None, Setting("A table of people; with --events in place of TABLE.", metavar="TABLE")] = (
+        None
+    )
+    events: Annotated[tuple[str, ...], Setting("A table of their events; may be repeated.", metavar="TABLE")] = ()
+    key: Annotated[str | None, Setting("With --people: the column that joins the tables.", metavar="COLUMN")] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,30 +58,19 @@ class _Said:
     """The corrections of the draft, the texts of the report, and whether to ask."""
 
     role: Annotated[
-        Sequence[str],
-        click.option(
-            "--role", multiple=True, metavar="COLUMN=ROLE", help="Give this column another role; may be repeated."
-        ),
-    ]
+        tuple[str, ...], Setting("Give this column another role; may be repeated.", metavar="COLUMN=ROLE")
+    ] = ()
     hierarchy: Annotated[
-        Sequence[str],
-        click.option(
-            "--hierarchy",
-            multiple=True,
-            metavar="COLUMN=YAML",
-            help="Give this column a hierarchy as in a policy, such as age={stored: {name: ages}}; may be repeated.",
-        ),
-    ]
-    ask: Annotated[bool, click.option("--ask", is_flag=True, help="Ask in the terminal, also for texts of the report.")]
-    documentation: Annotated[
         tuple[str, ...],
-        click.option(
-            "--documentation",
-            multiple=True,
-            metavar="FIELD=TEXT",
-            help="A text of the report, such as purpose=…; may be repeated.",
+        Setting(
+            "Give this column a hierarchy as in a policy, such as age={stored: {name: ages}}; may be repeated.",
+            metavar="COLUMN=YAML",
         ),
-    ]
+    ] = ()
+    ask: Annotated[bool, Setting("Ask in the terminal, also for texts of the report.")] = False
+    documentation: Annotated[
+        tuple[str, ...], Setting("A text of the report, such as purpose=…; may be repeated.", metavar="FIELD=TEXT")
+    ] = ()
 
 
 @click.command()
@@ -153,7 +134,7 @@ def propose(
     if said.ask:
         documented |= _asked_documentation(documented)
     if is_related:
-        draft = session.client.draft_policy(related.people, events=related.events, key=related.key)
+        draft = session.client.draft_policy(related.people or "", events=related.events, key=related.key or "")
         wanted.policy.CopyFrom(draft.proposal)
     else:
         source.fill(wanted)

@@ -30,6 +30,7 @@ from tableveil.cli.verb import DATABASE, LIMIT, ONCE, CommandSession, verb
 from tableveil.client import ExportFormat
 from tableveil.client.names import JOBS
 from tableveil.errors import DeniedError
+from tableveil.serving.setting import Setting
 from tableveil.v1 import release_service_pb2 as v1
 
 _DATABASE_SUFFIXES = {".duckdb", ".ddb", ".db"}
@@ -103,33 +104,11 @@ _PUBLIC = "Show it without options, or ask a steward of its tables."
 class _Parts:
     """The part of a release that is shown."""
 
-    explain: Annotated[
-        bool, click.option("--explain", is_flag=True, help="Show why a release has its levels, instead of its account.")
-    ]
-    privacy: Annotated[
-        bool,
-        click.option(
-            "--privacy", is_flag=True, help="Show what a release or a dry run reaches of every privacy model."
-        ),
-    ]
-    policy: Annotated[
-        bool,
-        click.option(
-            "--policy", is_flag=True, help="Show the policy that a release used, as a document to submit again."
-        ),
-    ]
-    everything: Annotated[
-        bool,
-        click.option(
-            "--all", "everything", is_flag=True, help="Show the whole account: all warnings, risks and proofs."
-        ),
-    ]
-    advice: Annotated[
-        bool,
-        click.option(
-            "--advice", is_flag=True, help="Try the policy of a release again, and tell what would keep more."
-        ),
-    ]
+    explain: Annotated[bool, Setting("Show why a release has its levels, instead of its account.")] = False
+    privacy: Annotated[bool, Setting("Show what a release or a dry run reaches of every privacy model.")] = False
+    policy: Annotated[bool, Setting("Show the policy that a release used, as a document to submit again.")] = False
+    everything: Annotated[bool, Setting("Show the whole account: all warnings, risks and proofs.", "all")] = False
+    advice: Annotated[bool, Setting("Try the policy of a release again, and tell what would keep more.")] = False
 
     @property
     def alone(self) -> list[str]:

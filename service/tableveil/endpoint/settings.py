@@ -8,7 +8,8 @@ from typing import Annotated
 
 from tableveil.errors import Fault, InvalidError, shortened
 from tableveil.serving.address import DEFAULT_ADDRESS, Listening, check_probed_address
-from tableveil.serving.settings import LogFormat, Setting
+from tableveil.serving.setting import Setting
+from tableveil.serving.settings import LogFormat
 from tableveil.serving.tls import TlsFiles
 
 _MIB = 2**20

@@ -1,38 +1,17 @@
 """The operator's settings of the server, and its fixed limits."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from tableveil.errors import Fault, InvalidError, shortened
 from tableveil.loading import MOST_COLUMNS, LoadDirectory
 from tableveil.serving.address import DEFAULT_ADDRESS, Listening
+from tableveil.serving.setting import Setting
 from tableveil.serving.tls import TlsFiles
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """The option of a field, which annotates its type.
-
-    Attributes:
-        help: A sentence for the command line.
-        name: Its name, if it is not the field's, as of one that may be repeated.
-        metavar: A form of its value.
-        is_directory: Whether a path is one.
-        unit: The number that it counts in, such as bytes of a MiB.
-        read: Reads each of the texts that may be repeated.
-    """
-
-    help: str
-    name: str = ""
-    metavar: str | None = None
-    is_directory: bool = False
-    unit: int = 1
-    read: Callable[[str], Any] = str
-
 
 LARGEST_MESSAGE = 16 * 2**20
 """Bytes of the largest request message; gRPC itself refuses larger ones, with RESOURCE_EXHAUSTED and this number."""
