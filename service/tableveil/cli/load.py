@@ -150,6 +150,8 @@ def load(session: CommandSession, asked: _Asked) -> None:
     elif asked.format_name == "csv" or not is_parquet(asked.file):
         how, (null, *nulls) = asked.csv, asked.csv.null_texts or ("",)
         how.null_text, how.null_texts[:] = null, nulls
+        # Loads of one request id are compared by their formats: these defaults were always spelled out.
+        how.encoding_name, how.header_lines = how.encoding_name or "utf-8", how.header_lines or 1
     place = named_table(table, asked.schema)
     client, output = session.client, session.output
     guess: GuessedFormat | None = None
