@@ -1,7 +1,5 @@
 """Sections: how strict and how dear the exposure by columns is that are released as they are."""
 
-from __future__ import annotations
-
 import tempfile
 import time
 from collections import Counter

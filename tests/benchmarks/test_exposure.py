@@ -1,7 +1,5 @@
 """The sections about the exposure run, at a small size."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -6,8 +6,6 @@ The output has the pages, and pictures of each at three widths, in light and dar
 no measurement finds an unclear sentence.
 """
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import sys

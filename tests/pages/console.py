@@ -1,7 +1,5 @@
 """The console in a browser, by keyboard alone: a steward's path from a messy file to a release, and its approval."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

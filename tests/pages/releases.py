@@ -1,7 +1,5 @@
 """A fixed set of releases, and every page that there is of them: made on one server, in the order of the file names."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

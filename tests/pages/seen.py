@@ -1,7 +1,5 @@
 """A page as a browser shows it, measured in its document, at three widths, in light and dark, and in print."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path

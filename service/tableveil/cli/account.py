@@ -1,7 +1,5 @@
 """The account of a release: what was done to the table, the loss, the evidence, and how to use it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 

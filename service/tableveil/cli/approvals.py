@@ -1,7 +1,5 @@
 """The commands of approvers: `review`, `approve` and `reject`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import click

@@ -1,7 +1,5 @@
 """The commands `backup`, on a running server, and `restore`, without one."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The command `certificates`: a private authority, and certificates for a server and its clients."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Iterator

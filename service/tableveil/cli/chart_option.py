@@ -1,7 +1,5 @@
 """The options of a file that a chart is drawn into; a module of their own, so that `show` need not load the pages."""
 
-from __future__ import annotations
-
 from tableveil.cli.files import new_file
 
 HTML, SVG = ".html", ".svg"

@@ -1,7 +1,5 @@
 """The tables of commands, by who uses them, and of the results that `show` shows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,7 +1,5 @@
 """Sets of quasi-identifiers side by side, as the command `risk` shows them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rich.console import RenderableType

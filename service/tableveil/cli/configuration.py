@@ -1,7 +1,5 @@
 """Options from a TOML file: each key is an option's name with underscores, and the command line wins over it."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The command `demo`: a thin hook, so that no part of the demo is loaded before it runs."""
 
-from __future__ import annotations
-
 from importlib import import_module
 
 import click

@@ -1,7 +1,5 @@
 """The commands `tables` and `describe`."""
 
-from __future__ import annotations
-
 import click
 from rich.console import Group
 from rich.text import Text

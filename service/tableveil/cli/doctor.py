@@ -1,7 +1,5 @@
 """The command `doctor`: how a database is, on a running server or without one."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from pathlib import Path

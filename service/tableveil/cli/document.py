@@ -1,7 +1,5 @@
 """The command `document`: policies from one notation to another, without a server."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

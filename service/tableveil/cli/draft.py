@@ -1,7 +1,5 @@
 """The command that drafts a policy for a table: `draft-policy`."""
 
-from __future__ import annotations
-
 import click
 
 from tableveil import wording

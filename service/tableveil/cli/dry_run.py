@@ -1,7 +1,5 @@
 """A dry run as people read it: the account of the release that the policy would make."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial

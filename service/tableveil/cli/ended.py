@@ -1,7 +1,5 @@
 """The exit code of a command that ended in an error, or that waited for a job until it ended."""
 
-from __future__ import annotations
-
 from tableveil.cli.exit_codes import ExitCode
 from tableveil.client import UnpublishedError, UnreachableError
 from tableveil.client.failures import error_from

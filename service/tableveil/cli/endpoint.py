@@ -1,7 +1,5 @@
 """The command `endpoint`."""
 
-from __future__ import annotations
-
 import click
 
 from tableveil.cli.configuration import CONFIG

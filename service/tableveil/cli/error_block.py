@@ -1,7 +1,5 @@
 """An error as people read it: one block that lists every fault with what was found, what was expected, what to do."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The exit codes of the process, which tell a scheduler what to do next. The help loads nothing else."""
 
-from __future__ import annotations
-
 from enum import IntEnum
 
 

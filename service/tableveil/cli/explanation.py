@@ -1,7 +1,5 @@
 """Why a release's transformation: its neighbours, what binds, and the best others."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rich.console import Group, RenderableType

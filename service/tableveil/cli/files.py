@@ -1,7 +1,5 @@
 """Files that commands write: whole or not at all, and for their owner alone, as they may hold raw values."""
 
-from __future__ import annotations
-
 import functools
 import os
 import secrets

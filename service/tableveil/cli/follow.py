@@ -1,7 +1,5 @@
 """Watching a job until it ends, and its release until it is published, as `watch` and `submit --wait` do."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field

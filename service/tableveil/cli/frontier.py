@@ -1,7 +1,5 @@
 """The command `frontier`: what score each k and each suppression limit would allow."""
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 

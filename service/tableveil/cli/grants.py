@@ -1,7 +1,5 @@
 """The command `grants`: adding, listing and removing them, and confirming those of a restored backup."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import islice
 

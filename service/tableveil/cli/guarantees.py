@@ -1,7 +1,5 @@
 """The figures of a release's privacy: parameters of models, requested or not, and those who could be found."""
 
-from __future__ import annotations
-
 from rich.console import Group, RenderableType
 from rich.text import Text
 

@@ -1,7 +1,5 @@
 """The command `health`: for probes of containers that speak no gRPC."""
 
-from __future__ import annotations
-
 import click
 
 from tableveil.cli.verb import CommandSession, verb

@@ -1,7 +1,5 @@
 """The commands below `hierarchies`: list, show, compare, import, forget and preview."""
 
-from __future__ import annotations
-
 import csv
 import re
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Previews and comparisons of hierarchies, as people read them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from rich.console import Group, RenderableType

@@ -1,7 +1,5 @@
 """The command `info`: the server's version and limits, and the caller as the server knows it."""
 
-from __future__ import annotations
-
 import click
 
 from tableveil import wording

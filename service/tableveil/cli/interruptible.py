@@ -1,7 +1,5 @@
 """Long calls that Ctrl-C and SIGTERM may end at any point."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextvars import copy_context

@@ -1,7 +1,5 @@
 """The commands about jobs: `jobs`, `watch`, `cancel`, `resubmit` and `delete`."""
 
-from __future__ import annotations
-
 from itertools import islice
 
 import click

@@ -1,7 +1,5 @@
 """The entry point: all commands under one name."""
 
-from __future__ import annotations
-
 import signal
 import sys
 from importlib import import_module

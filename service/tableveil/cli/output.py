@@ -1,7 +1,5 @@
 """Where a command's results and messages go: results to stdout, for people or as JSON; everything else to stderr."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """The command `privacy-budgets`: how much differentially private releases may tell of people."""
 
-from __future__ import annotations
-
 import click
 from rich.console import RenderableType
 

@@ -1,7 +1,5 @@
 """The commands `publish` and `targets`, and how publications are shown."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """The command `query`: a statement at an endpoint, its rows as a table."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

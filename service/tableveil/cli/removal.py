@@ -1,7 +1,5 @@
 """The commands that take rows out of tables: `truncate`, `drop` and `erase`."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import TextIO

@@ -1,7 +1,5 @@
 """The command `report`: the document by which a release is decided upon, checked and filed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

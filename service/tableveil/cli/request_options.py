@@ -1,7 +1,5 @@
 """Options that set fields of a request: their types come from its descriptor, and their help from its comments."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """The command `results`: lists of what jobs found out."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from itertools import islice
 from typing import Any

@@ -1,7 +1,5 @@
 """The command `risk`: how easily the people of a table or of a release could be recognized."""
 
-from __future__ import annotations
-
 import csv
 from dataclasses import dataclass
 from typing import Annotated

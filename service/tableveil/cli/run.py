@@ -1,7 +1,5 @@
 """The command `run`: one job on a database file, without a server that others reach."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """The command `schemas`: making them, and the rules of releases into them."""
 
-from __future__ import annotations
-
 import click
 
 from tableveil import wording

@@ -1,7 +1,5 @@
 """The command `sql`: statements of an argument or a file, or of a person at a terminal."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Tables as the command line names them."""
 
-from __future__ import annotations
-
 from tableveil.client.names import table_reference
 from tableveil.v1 import policy_pb2
 

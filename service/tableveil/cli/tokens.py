@@ -1,7 +1,5 @@
 """The command `tokens`: creating, listing, revoking and confirming them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import closing
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """The common part of all commands that talk to a server: its address, JSON or not, and errors."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from contextlib import ExitStack

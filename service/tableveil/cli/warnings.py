@@ -1,7 +1,5 @@
 """Warnings for people: the most severe first, a few unless all are asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import click

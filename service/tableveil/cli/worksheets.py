@@ -1,7 +1,5 @@
 """The command `worksheets`: decisions about tables that are not released yet, as the console keeps them."""
 
-from __future__ import annotations
-
 from itertools import islice
 
 import click

@@ -1,7 +1,5 @@
 """The client's checks of a policy before it sends it, and the checks left to the server."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from pathlib import Path
 

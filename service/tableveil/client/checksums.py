@@ -1,7 +1,5 @@
 """The checksum of a copy of released rows, in CSV or Parquet."""
 
-from __future__ import annotations
-
 import csv
 import glob
 from pathlib import Path

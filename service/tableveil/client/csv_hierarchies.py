@@ -1,7 +1,5 @@
 """Hierarchies in CSV files on the client's side: read, checked, and replaced in the policy by stored ones."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A hierarchy in a CSV file, as ARX and spreadsheets write them: no header, a row per value, then its labels."""
 
-from __future__ import annotations
-
 import codecs
 import csv
 import io

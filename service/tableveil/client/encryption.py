@@ -1,7 +1,5 @@
 """TLS of a client: the files that it needs, and what its failures mean."""
 
-from __future__ import annotations
-
 import os
 import re
 from dataclasses import dataclass

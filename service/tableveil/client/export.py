@@ -1,7 +1,5 @@
 """Public objects of a release as files: all of them or none, never half of one."""
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import os

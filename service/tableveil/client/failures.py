@@ -1,7 +1,5 @@
 """The errors of failed calls, made from the details of their status."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from typing import cast

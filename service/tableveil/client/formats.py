@@ -1,7 +1,5 @@
 """The formats of files that rows come from, and of an export."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from pathlib import Path
 from typing import TypeAlias

@@ -1,7 +1,5 @@
 """Whether a server lives and is ready, by gRPC's health protocol."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import grpc

@@ -1,7 +1,5 @@
 """The levels or the classes that an earlier release found, for other data of the same shape."""
 
-from __future__ import annotations
-
 from tableveil.errors import InvalidError, shortened
 from tableveil.v1 import policy_pb2, release_service_pb2
 

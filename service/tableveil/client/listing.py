@@ -1,7 +1,5 @@
 """Lists of resources: all items, fetched as they are read, or one page of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, TypeVar
 

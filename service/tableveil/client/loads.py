@@ -1,7 +1,5 @@
 """Rows on their way to the server: those of a local file, or any Arrow stream, in pieces."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext

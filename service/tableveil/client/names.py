@@ -1,7 +1,5 @@
 """Names of tables, jobs and results: `jobs/3`, or just `3` where the collection is clear."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 from google.api import resource_pb2

@@ -1,7 +1,5 @@
 """Results in notebooks: each message of the service as an HTML table, with everything that comes from data escaped."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable
 from html import escape

@@ -1,7 +1,5 @@
 """Tables as Arrow, read from the call piece by piece."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable
 from importlib import import_module

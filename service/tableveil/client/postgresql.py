@@ -3,8 +3,6 @@
 Passwords come by libpq's own ways (PGPASSFILE, a service, the environment): an URL that holds one is refused.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Sequence

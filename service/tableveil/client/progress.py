@@ -1,7 +1,5 @@
 """A job's progress: bars on a terminal, plain lines anywhere else."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """Waiting until the targets of a release have it: a release that no reader gets is no success."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 

@@ -1,7 +1,5 @@
 """Queries at an endpoint over Flight SQL, by pyarrow alone."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager

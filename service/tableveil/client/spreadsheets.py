@@ -1,7 +1,5 @@
 """CSV files for spreadsheets, which take no text there for a formula: an apostrophe before it makes it a text."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import duckdb

@@ -1,7 +1,5 @@
 """The token that a client sends: where it is found, and how it goes with every call."""
 
-from __future__ import annotations
-
 import ipaddress
 import os
 import stat

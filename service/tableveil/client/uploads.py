@@ -1,7 +1,5 @@
 """Hierarchies on their way to the server: in pieces that fit into any message limit."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """Following a job to its end, over streams that may break."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 

@@ -1,7 +1,5 @@
 """The application: addresses and their pages, and what every answer of it carries."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.resources import files

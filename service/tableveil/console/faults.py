@@ -1,7 +1,5 @@
 """Faults beside the inputs that they are about: the service names fields, and a form has inputs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Server-sent events: what changes is sent to a page, which asks for nothing."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """An OpenID Connect provider: the code flow with PKCE (RFC 7636), for a console."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import secrets

@@ -1,7 +1,5 @@
 """Questions that people ask of a release, as statements for its own columns: docs/guides/analyst.md explains them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

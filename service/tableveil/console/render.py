@@ -1,7 +1,5 @@
 """Pages from templates, with what all of them show."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from functools import cache

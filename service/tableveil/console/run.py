@@ -1,7 +1,5 @@
 """Running a console until it is stopped."""
 
-from __future__ import annotations
-
 import errno
 import math
 import socket

@@ -1,7 +1,5 @@
 """Signing in: by a token, or at an OpenID Connect provider; and signing out."""
 
-from __future__ import annotations
-
 import hmac
 import re
 import time

@@ -1,7 +1,5 @@
 """The terms of a policy in words, and how those of another one differ."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A visit: the request of somebody who is signed in, and the ways to answer it."""
 
-from __future__ import annotations
-
 import hmac
 import logging
 import shutil

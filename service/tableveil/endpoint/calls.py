@@ -1,7 +1,5 @@
 """The access control of an endpoint: a call is measured against the caller's credential and limits, and recorded."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import ipaddress

@@ -1,7 +1,5 @@
 """The tables by which clients find tables, types, and facts about an endpoint, as Flight SQL specifies them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass

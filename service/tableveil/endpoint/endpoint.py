@@ -1,7 +1,5 @@
 """An endpoint: it listens, asks the service about its callers, and serves the published directory."""
 
-from __future__ import annotations
-
 import logging
 import os
 import threading

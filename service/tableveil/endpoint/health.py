@@ -1,7 +1,5 @@
 """The endpoint's health by gRPC, at an address of its own: Flight's server takes no other service beside it."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine

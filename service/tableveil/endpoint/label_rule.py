@@ -4,8 +4,6 @@ An expression of labels is followed outwards to what uses it. Whatever is no all
 beside labels have their rule, too: a bound is no value, a rank only sorts, an answer of a function of labels has parts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import compress

@@ -1,7 +1,5 @@
 """How statements misread labels, each way with what to write in its place."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tableveil.endpoint.grammar import FIELD, quoted

@@ -1,7 +1,5 @@
 """The labels of a release's columns, looked up in its file: the values of each, and which have some value both."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime

@@ -1,7 +1,5 @@
 """The directory of published releases, one file each, and the tables in them."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import os

@@ -1,7 +1,5 @@
 """The service tells whose a credential is, and which releases its principal may read; the endpoint remembers that."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Remembers what was asked for last, such as the schemas of statements: clients ask for one before each run of it."""
 
-from __future__ import annotations
-
 import hashlib
 import threading
 from collections import OrderedDict

@@ -1,7 +1,5 @@
 """Running queries: what may end them, the callers who are asked about again, and the places that they take in turn."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -3,8 +3,6 @@
 Rows of the five answers are matched by the values that a statement groups by, or else by columns that are no numbers.
 """
 
-from __future__ import annotations
-
 import math
 from array import array
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ Texts and axes have the colour of the text around them, so that charts can be re
 colours of bars and lines are told apart with any colour vision (Okabe and Ito), and stand out from both.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

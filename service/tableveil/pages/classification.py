@@ -1,7 +1,5 @@
 """The page of a classifier assessment: accuracies as bars, ROC curves, and all figures."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from markupsafe import Markup

@@ -1,7 +1,5 @@
 """Two releases side by side: policies, levels, risk, loss, suppression, usefulness; what became finer or coarser."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The chart of a payout sweep, and the table below it: payouts as shares of the unchanged source's worth."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal

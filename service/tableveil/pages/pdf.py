@@ -1,7 +1,5 @@
 """Pages as PDF/UA, by WeasyPrint, which is an extra."""
 
-from __future__ import annotations
-
 import datetime
 import hashlib
 import logging

@@ -1,7 +1,5 @@
 """The page of a utility report: every column before and after, in pictures and numbers, and how columns go together."""
 
-from __future__ import annotations
-
 import datetime
 import math
 from collections.abc import Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ All of them are public objects of the release, follow from these, or are stateme
 Nothing else reaches `public.py`: its functions take these facts alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Made-up rows before and after: values that labels stand for, which need not be anybody's."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The evidence that an owner's edition is made of."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tableveil.v1.classification_service_pb2 import ClassificationReport

@@ -1,7 +1,5 @@
 """A policy in words: one sentence for each thing that it asks for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tableveil.document import to_yaml

@@ -1,7 +1,5 @@
 """The proof of a release in words: the optimum, or how far from it the release may be."""
 
-from __future__ import annotations
-
 from tableveil import wording
 from tableveil.v1.release_service_pb2 import Release
 from tableveil.wording.methods import method_words

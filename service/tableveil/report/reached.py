@@ -1,7 +1,5 @@
 """The parameters that a release reaches of privacy models: which ones its policy asks for, and how they are written."""
 
-from __future__ import annotations
-
 import math
 
 from tableveil import wording

@@ -1,7 +1,5 @@
 """How a release stands against each of the three risks of Opinion 05/2014 (WP216), with the number."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 

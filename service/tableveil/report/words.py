@@ -1,7 +1,5 @@
 """The policy's terms in words: roles, methods, privacy models."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 
 from tableveil.convert import privacy_in_words

@@ -1,7 +1,5 @@
 """How many could be found in a release, by labels and values of columns that are released as they are."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from tableveil import wording

@@ -1,7 +1,5 @@
 """A fake service, and the command line that talks to it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from typing import Any

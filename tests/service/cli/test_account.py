@@ -1,7 +1,5 @@
 """The account of a release, line by line."""
 
-from __future__ import annotations
-
 import io
 import math
 

@@ -1,7 +1,5 @@
 """`tableveil audit show` on a file."""
 
-from __future__ import annotations
-
 import json
 from contextlib import closing
 from datetime import datetime

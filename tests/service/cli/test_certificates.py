@@ -1,7 +1,5 @@
 """`tableveil certificates`: files that a server and its clients can use, renewed by the same authority."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The command `classify`: what it asks for, and how it shows what came out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

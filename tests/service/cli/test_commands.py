@@ -1,7 +1,5 @@
 """Every verb, for people and as JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The configuration file of `serve`: the example is one, and lists are taken for options that may be repeated."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

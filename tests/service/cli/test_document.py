@@ -1,7 +1,5 @@
 """The command `document convert`: a policy means the same in each notation."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The command `draft-policy`: where it writes, and what it asks for."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

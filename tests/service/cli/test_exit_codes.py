@@ -1,7 +1,5 @@
 """Exit codes: one for each way a command can end."""
 
-from __future__ import annotations
-
 import re
 import signal
 import subprocess

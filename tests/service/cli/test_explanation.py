@@ -1,7 +1,5 @@
 """Why a release has its levels, line by line."""
 
-from __future__ import annotations
-
 import io
 
 from rich.console import Console

@@ -1,7 +1,5 @@
 """Ctrl-C while a job is watched: the choice between the best so far, an end, and going on."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from concurrent.futures import wait

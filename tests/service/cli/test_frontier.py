@@ -1,7 +1,5 @@
 """The command `frontier`: what it asks for, and how it shows what came out."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

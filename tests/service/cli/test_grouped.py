@@ -1,7 +1,5 @@
 """The options of a command are the fields of a dataclass: its types, its defaults, its nested groups."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """`submit` and `check-policy`: from a file on disk to the account of its release."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

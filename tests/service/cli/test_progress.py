@@ -1,7 +1,5 @@
 """Progress: bars on a terminal, sparing lines elsewhere."""
 
-from __future__ import annotations
-
 import io
 import re
 

@@ -1,7 +1,5 @@
 """The command `propose`: what it asks for, what it shows, and the files that it writes."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The command `query` at an endpoint."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Options of requests: each kind of field, and the help, which is the comment of the proto."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

@@ -3,8 +3,6 @@
 Statements that are no option's are refused.
 """
 
-from __future__ import annotations
-
 import stat
 from pathlib import Path
 from typing import cast

@@ -1,7 +1,5 @@
 """Commands that only ask the server start without what takes long to load."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """The command `sweep`: what it asks for, how it shows what came out, and the chart of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Lists of things: columns of whole words, or blocks of lines where the terminal is too narrow."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

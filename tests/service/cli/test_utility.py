@@ -1,7 +1,5 @@
 """The command `utility`: what it asks for, how it shows what came out, and its page."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

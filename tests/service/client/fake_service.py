@@ -1,7 +1,5 @@
 """A service that answers what a test tells it to, over a real channel."""
 
-from __future__ import annotations
-
 import io
 import threading
 from collections import deque

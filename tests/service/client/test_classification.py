@@ -1,7 +1,5 @@
 """Classifier assessments through the client."""
 
-from __future__ import annotations
-
 import pytest
 
 from tableveil.client import Client

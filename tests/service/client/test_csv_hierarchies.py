@@ -1,7 +1,5 @@
 """Hierarchies in CSV files: what is read, what is refused and where, and what takes their place."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A client over TLS: what it needs, where it finds it, and errors that say which side has to do what."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from concurrent import futures
 from contextlib import AbstractContextManager, contextmanager

@@ -1,7 +1,5 @@
 """Exports: complete or not there at all, whatever objects are called and whatever is in the way."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

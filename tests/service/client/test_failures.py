@@ -1,7 +1,5 @@
 """Exceptions of failing calls."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from concurrent import futures
 

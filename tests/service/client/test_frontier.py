@@ -1,7 +1,5 @@
 """Frontiers through the client."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The messages of a load, which gRPC asks for in a thread of its own."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Names of jobs and releases, in full or as numbers."""
 
-from __future__ import annotations
-
 import pytest
 
 from tableveil.client.names import JOBS, RELEASES, resource_name

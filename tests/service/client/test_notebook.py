@@ -1,7 +1,5 @@
 """Notebooks show messages as tables with nothing unescaped, and a wait shows the progress of its job."""
 
-from __future__ import annotations
-
 import sys
 from types import SimpleNamespace
 

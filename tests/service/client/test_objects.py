@@ -1,7 +1,5 @@
 """Reading objects as Arrow over a real channel."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 from importlib.util import find_spec

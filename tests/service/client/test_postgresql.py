@@ -1,7 +1,5 @@
 """Rows of a real PostgreSQL: what arrives, and what is refused by name."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """Waiting until a release is published: what counts as published, what as failed, and for how long."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Risk analyses through the client."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 

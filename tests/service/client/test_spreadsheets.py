@@ -1,7 +1,5 @@
 """CSV files for spreadsheets: texts that would be formulas are texts, and everything else is as it was."""
 
-from __future__ import annotations
-
 import csv
 from datetime import UTC, date, datetime
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """The first token of a database goes to servers of this machine only."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock

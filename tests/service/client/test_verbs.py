@@ -1,7 +1,5 @@
 """Every verb of the client against a service that answers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Watching a job while streams break and servers restart."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 

@@ -1,7 +1,5 @@
 """The calls that a console makes, and everything that the service told it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any

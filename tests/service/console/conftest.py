@@ -1,7 +1,5 @@
 """A console of the house of two wards, and browsers that sign in there."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager

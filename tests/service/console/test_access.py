@@ -1,7 +1,5 @@
 """The console shows each visitor what the service answers, and nothing to those whom it does not know."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import re

@@ -1,7 +1,5 @@
 """Decisions of a worksheet stay decided: in trials, in what is chosen of them, and in the release."""
 
-from __future__ import annotations
-
 import html
 import re
 from dataclasses import replace

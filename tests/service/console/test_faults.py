@@ -1,7 +1,5 @@
 """Faults stand beside the inputs that they are about, and warnings by their ranks; texts of a table are only texts."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """An upload goes to the disk as it comes in: the console's memory does not grow with the file."""
 
-from __future__ import annotations
-
 import http.client
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Navigation offers what the visitor's rights allow: following it leaves no REFUSED in the audit."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterator

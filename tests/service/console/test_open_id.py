@@ -1,7 +1,5 @@
 """Signing in at an OpenID Connect provider: the code flow with PKCE, and whatever may be sent back in its place."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

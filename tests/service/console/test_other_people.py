@@ -1,7 +1,5 @@
 """Releases that somebody calls those of other people: at a release, a promotion, a publication, and in the report."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Iterator
 from pathlib import Path

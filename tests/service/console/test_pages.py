@@ -1,7 +1,5 @@
 """Each page shows what a few calls told the visitor, and no more; lists go on from page to page."""
 
-from __future__ import annotations
-
 import html
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The command listens where it says."""
 
-from __future__ import annotations
-
 import resource
 import signal
 import socket

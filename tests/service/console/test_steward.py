@@ -1,7 +1,5 @@
 """The steward's path: a file becomes a table, a worksheet, a policy and a job; faults stand where they belong."""
 
-from __future__ import annotations
-
 import re
 import time
 from datetime import date

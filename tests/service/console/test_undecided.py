@@ -1,7 +1,5 @@
 """A release has one set of open points: proposal, dry run, account, console, report and guard tell the same one."""
 
-from __future__ import annotations
-
 import html
 import io
 import re

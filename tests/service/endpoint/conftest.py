@@ -1,7 +1,5 @@
 """An endpoint with two releases, which the tests of a module share: ann reads both, bob only the second."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Published releases as files, and an endpoint on them whose service is a table in memory."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager

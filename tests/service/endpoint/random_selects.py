@@ -1,7 +1,5 @@
 """Random SELECTs of the shape that an endpoint allows, over the table `discharges` of `rows_of`."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from random import Random

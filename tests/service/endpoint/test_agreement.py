@@ -1,7 +1,5 @@
 """Random SELECTs of allowed shape give the rows that DuckDB finds in the file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from random import Random
 

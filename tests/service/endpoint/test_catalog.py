@@ -1,7 +1,5 @@
 """The patterns by which clients look for tables."""
 
-from __future__ import annotations
-
 import re
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """Generated comparisons of labels with texts: those that pass are true of a label if it may mean what they ask for."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from random import Random
 

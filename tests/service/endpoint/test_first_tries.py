@@ -1,7 +1,5 @@
 """Ten questions at an endpoint, as an analyst would first write them, and then as the error's hint says."""
 
-from __future__ import annotations
-
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable

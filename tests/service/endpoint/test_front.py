@@ -1,7 +1,5 @@
 """Strangers and callers who send much for no call: the endpoint closes their connections, and answers the others."""
 
-from __future__ import annotations
-
 import socket
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The health of an endpoint by gRPC, which strangers do not hold up."""
 
-from __future__ import annotations
-
 import shutil
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Random questions on random releases: the intervals of the answers hold the truth."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal

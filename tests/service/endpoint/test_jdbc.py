@@ -3,8 +3,6 @@
 After `ArrowDatabaseMetadata`, `ArrowFlightMetaImpl` and `ArrowFlightSqlClientHandler` of Apache Arrow Java 18.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How statements use labels: calls that are completed, and what ends in an error with a hint that is right."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Figures of an endpoint, and whether it is ready."""
 
-from __future__ import annotations
-
 import shutil
 import urllib.error
 import urllib.request

@@ -1,7 +1,5 @@
 """The places of running queries."""
 
-from __future__ import annotations
-
 import time
 from contextlib import closing
 

@@ -1,7 +1,5 @@
 """The endpoint remembers the tables in its directory."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterator
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Processes of queries that end before they answer, and the directories into which they spill."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

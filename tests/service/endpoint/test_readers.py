@@ -1,7 +1,5 @@
 """The answers of the service that the endpoint remembers, and for how long."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

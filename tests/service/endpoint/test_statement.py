@@ -1,7 +1,5 @@
 """The check of statements: what analysts say, and what attackers try."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

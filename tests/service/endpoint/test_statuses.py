@@ -1,7 +1,5 @@
 """The status of each error, what is said of damaged parameters, sessions that end, and rights that end."""
 
-from __future__ import annotations
-
 import base64
 import json
 import threading

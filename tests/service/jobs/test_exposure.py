@@ -1,7 +1,5 @@
 """How many could be found by released columns, and what follows of them: refusals, warnings and counts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal

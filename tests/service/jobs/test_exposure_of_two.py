@@ -1,7 +1,5 @@
 """Values that follow of columns from two quasi-identifiers together, and for minorities from one."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Two releases side by side, where tables of people and of events have columns of one name."""
 
-from __future__ import annotations
-
 from google.protobuf.json_format import ParseDict
 
 from tableveil.pages.comparison import Side, compared

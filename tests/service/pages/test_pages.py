@@ -1,7 +1,5 @@
 """All pages alike: texts of tables stay texts, nothing comes from elsewhere, equal data give equal bytes."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

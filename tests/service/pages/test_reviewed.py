@@ -1,7 +1,5 @@
 """Pages for reviewers, who get no values of the source."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from tableveil.convert.classifications import classification_to_proto

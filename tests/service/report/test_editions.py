@@ -1,7 +1,5 @@
 """Both editions of a report against docs/explanations/threats.md: the public one knows a closed list of facts."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reports of a real server: who gets which edition, what they hold, and what is left once rows or sources are gone."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import time

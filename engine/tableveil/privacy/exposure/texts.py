@@ -4,8 +4,6 @@ A piece is a whole text, or some of its first or last characters. Only letters a
 that separators do not matter.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 

@@ -4,8 +4,6 @@ Neither need tell anything of it alone. Tried are differences, sums, products an
 constant.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 

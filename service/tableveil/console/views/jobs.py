@@ -1,7 +1,5 @@
 """Jobs: the list, one of them while it runs, and the result of a dry run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from starlette.responses import Response

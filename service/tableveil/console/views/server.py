@@ -1,7 +1,5 @@
 """The server, its grants, principals and audit: the parts that the visitor may see."""
 
-from __future__ import annotations
-
 from starlette.responses import Response
 
 from tableveil.console.visit import Visit

@@ -1,7 +1,5 @@
 """Tables: the list, and one of them to understand before anything is decided."""
 
-from __future__ import annotations
-
 import re
 from itertools import islice
 

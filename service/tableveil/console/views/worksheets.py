@@ -1,7 +1,5 @@
 """Worksheets: what is decided about a table, from its roles to its release."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 
