@@ -211,7 +211,7 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
         command = _command(descriptor.command)
         with self._calls.passed(context, _name(command)):
             if not isinstance(command, sql.CommandPreparedStatementQuery):
-                hint = "An endpoint is read only."
+                hint = "An endpoint is read only. Instead of executemany, execute a SELECT once for each row."
                 raise InvalidError.of("COMMAND_INVALID", "command", "a change", "parameters of a SELECT", hint)
             statement = BoundStatement.of(command.prepared_statement_handle)
             bound = BoundStatement(statement.query, _parameters(reader))

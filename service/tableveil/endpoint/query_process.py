@@ -364,7 +364,8 @@ def _values(connection: duckdb.DuckDBPyConnection, encoded: str, expected: int, 
         raise InvalidError.of("PARAMETERS_INVALID", "parameters", damaged, whole) from None
     if rows != 1 or columns != expected:
         size = f"{rows} rows of {columns} parameters"
-        raise InvalidError.of("PARAMETERS_INVALID", "parameters", size, f"one row of {expected}")
+        hint = "Execute the statement once for each row, or join VALUES of the rows." if rows > 1 else ""
+        raise InvalidError.of("PARAMETERS_INVALID", "parameters", size, f"one row of {expected}", hint)
     if not names:
         return values
     sent = {folded(name): value for name, value in zip(bound_table.column_names, values, strict=True)}

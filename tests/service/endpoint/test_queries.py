@@ -157,6 +157,11 @@ def test_parameters_are_bound(ann: flight_sql.Connection) -> None:
     assert rows(ann, "SELECT $2, $1, $2", 1, "x") == [("x", 1, "x")]
     assert "PARAMETERS_INVALID" in refused(ann, "SELECT ?", 1, 2)
     assert "PARAMETERS_MISSING" in refused(ann, "SELECT ?")
+    with ann.cursor() as cursor:
+        with pytest.raises(Error, match="execute a SELECT once for each row"):
+            cursor.executemany("SELECT ?", [(1,), (2,)])
+        with pytest.raises(Error, match="once for each row, or join VALUES of the rows"):
+            cursor.execute("SELECT ?", pa.record_batch([[1, 2]], ["x"]))
 
 
 def test_parameters_with_offsets_beyond_them_read_no_memory(endpoint: Endpoint) -> None:
