@@ -199,7 +199,7 @@ class BackupDatabaseRequest(_message.Message):
     name: _builtins.str
     """The file's name, without a directory; it gets the suffix .duckdb."""
     keep: _builtins.int
-    """Afterwards older backups of this database are removed, so that so many are left; at least 1. Unset keeps all."""
+    """Afterwards older backups of this database are removed, so that so many are left; at least 1. Default: all stay."""
     request_id: _builtins.str
     """A name for the change, by the rule of SubmitJob: the same request again gets the first answer."""
     def __init__(

@@ -8,12 +8,14 @@ import click
 from tableveil import wording
 from tableveil.cli.doctor import show_findings
 from tableveil.cli.output import Output
+from tableveil.cli.request_options import request_option
 from tableveil.cli.verb import CommandSession, verb
+from tableveil.v1.admin_service_pb2 import BackupDatabaseRequest
 
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--keep", type=click.IntRange(1), help="Afterwards remove older backups: so many of them are left.")
+@request_option(BackupDatabaseRequest, "keep", type=click.IntRange(1))
 @verb
 def backup(session: CommandSession, name: str | None, keep: int | None) -> None:
     """Write a backup NAME.duckdb on a running server, by default called by the time in UTC.

@@ -14,12 +14,15 @@ from tableveil.cli.grouped import grouped
 from tableveil.cli.hierarchy_tables import comparison_table, preview_table, reference
 from tableveil.cli.output import as_dict
 from tableveil.cli.policy_file import PolicyFile
+from tableveil.cli.request_options import option, request_option, request_options
 from tableveil.cli.source_query import SCHEMA
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import ONCE, CommandSession, verb
 from tableveil.client.names import source_reference
 from tableveil.errors import InvalidError, nearest, shortened
-from tableveil.v1 import hierarchy_service_pb2, policy_pb2
+from tableveil.serving.setting import Setting
+from tableveil.v1 import hierarchy_service_pb2 as v1
+from tableveil.v1 import policy_pb2
 
 _VERSION = re.compile(r"(?P<name>.*)@(?P<version>-?[0-9]{1,9})", re.DOTALL)
 
@@ -43,14 +46,9 @@ def _stored(ctx: click.Context, param: click.Parameter, value: str | None) -> po
     return policy_pb2.StoredHierarchy(name=match["name"], version=int(match["version"]))
 
 
-_GROUPS = click.option(
-    "--groups",
-    type=click.IntRange(1, 1000),
-    default=20,
-    show_default=True,
-    help="How many groups of a level to show: the first and the last of them.",
+_PREVIEW = request_options(
+    v1.PreviewHierarchyRequest, "asked", option("groups", type=click.IntRange(1, 1000)), "values"
 )
-_VALUES = click.option("--values", is_flag=True, help="Show single values, too.")
 
 
 @click.group(cls=_ListByDefault)
@@ -80,7 +78,7 @@ def list_hierarchies(session: CommandSession) -> None:
     ]
     columns = ("name", "version", "levels", "values", "created", "from")
     output.answer(
-        hierarchy_service_pb2.ListHierarchiesResponse(hierarchies=entries),
+        v1.ListHierarchiesResponse(hierarchies=entries),
         listing(columns, rows, "No hierarchies stored yet.", numbers=("version", "levels", "values")),
     )
 
@@ -88,11 +86,10 @@ def list_hierarchies(session: CommandSession) -> None:
 @hierarchies.command()
 @click.argument("stored", metavar="NAME[@VERSION]", callback=_stored)
 @new_file("csv", "Write its rows to a CSV file.")
-@_GROUPS
-@_VALUES
+@_PREVIEW
 @verb
 def show(
-    session: CommandSession, stored: policy_pb2.StoredHierarchy, csv: NewFile | None, groups: int, values: bool
+    session: CommandSession, stored: policy_pb2.StoredHierarchy, csv: NewFile | None, asked: v1.PreviewHierarchyRequest
 ) -> None:
     """Show the levels of a stored hierarchy.
 
@@ -101,9 +98,7 @@ def show(
     if csv is not None:
         _write_csv(session, stored, csv)
         return
-    asked = hierarchy_service_pb2.PreviewHierarchyRequest(
-        hierarchy=policy_pb2.Hierarchy(stored=stored), groups=groups, values=values
-    )
+    asked.hierarchy.stored.CopyFrom(stored)
     answer = session.client.preview_hierarchy(asked)
     session.output.answer(answer, preview_table(answer, ""))
 
@@ -126,9 +121,7 @@ def _write_csv(session: CommandSession, stored: policy_pb2.StoredHierarchy, targ
 @hierarchies.command()
 @click.argument("earlier", metavar="NAME@VERSION", callback=_stored)
 @click.argument("later", metavar="NAME@VERSION", callback=_stored)
-@click.option(
-    "--examples", type=click.IntRange(0, 1000), default=0, metavar="COUNT", help="Show so many values of each."
-)
+@request_option(v1.CompareHierarchiesRequest, "examples", type=click.IntRange(0, 1000), default=0, metavar="COUNT")
 @verb
 def compare(
     session: CommandSession, earlier: policy_pb2.StoredHierarchy, later: policy_pb2.StoredHierarchy, examples: int
@@ -219,20 +212,21 @@ class _Previewed:
             "--stored", callback=_stored, metavar="NAME[@VERSION]", help="A hierarchy that is stored on the server."
         ),
     ]
-    alone: Annotated[
-        bool, click.option("--alone", is_flag=True, help="Look at the hierarchy of a policy's COLUMN without a table.")
-    ]
+    alone: Annotated[bool, Setting("Look at the hierarchy of a policy's COLUMN without a table.")] = False
 
 
 @hierarchies.command()
 @click.argument("place", metavar="[TABLE] [COLUMN]", nargs=-1)
 @SCHEMA
 @grouped(_Previewed, "which")
-@_GROUPS
-@_VALUES
+@_PREVIEW
 @verb
 def preview(
-    session: CommandSession, place: tuple[str, ...], schema: str | None, which: _Previewed, groups: int, values: bool
+    session: CommandSession,
+    place: tuple[str, ...],
+    schema: str | None,
+    which: _Previewed,
+    asked: v1.PreviewHierarchyRequest,
 ) -> None:
     """Look at a hierarchy before it is used.
 
@@ -247,7 +241,6 @@ def preview(
         raise click.UsageError("name a TABLE and its COLUMN" + ("; or only a COLUMN of the policy" if policy else ""))
     if which.alone and (policy is None or len(place) == 2):
         raise click.UsageError("--alone is for a COLUMN of a policy, without a TABLE")
-    asked = hierarchy_service_pb2.PreviewHierarchyRequest(groups=groups, values=values)
     if not which.alone and place:
         asked.column = place[-1]
     if len(place) == 2:

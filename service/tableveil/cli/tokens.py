@@ -1,6 +1,6 @@
 """The command `tokens`: creating, listing, revoking and confirming them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from datetime import timedelta
 from itertools import islice
@@ -82,12 +82,7 @@ def list_tokens(session: CommandSession, limit: int) -> None:
 @verb
 def revoke(session: CommandSession, token: Sequence[str]) -> None:
     """Refuse calls with these tokens from now on; their open streams end within seconds."""
-    for name in token:
-        revoked = session.client.revoke_token(name)
-        if session.output.as_json:
-            session.output.json({"token": revoked})
-        else:
-            session.output.show(f"{revoked.name} of {wording.printable(revoked.principal)} is revoked.")
+    _change(session, token, session.client.revoke_token, "revoked")
 
 
 @tokens.command()
@@ -95,12 +90,13 @@ def revoke(session: CommandSession, token: Sequence[str]) -> None:
 @verb
 def confirm(session: CommandSession, token: Sequence[str]) -> None:
     """Accept tokens again that a restore suspended; look first whether one was revoked since the backup."""
-    for name in token:
-        confirmed = session.client.confirm_token(name)
-        if session.output.as_json:
-            session.output.json({"token": confirmed})
-        else:
-            session.output.show(f"{confirmed.name} of {wording.printable(confirmed.principal)} is confirmed.")
+    _change(session, token, session.client.confirm_token, "confirmed")
+
+
+def _change(session: CommandSession, names: Sequence[str], change: Callable[[str], v1.Token], done: str) -> None:
+    for name in names:
+        token = change(name)
+        session.output.answer({"token": token}, f"{token.name} of {wording.printable(token.principal)} is {done}.")
 
 
 def _created_in(database: Path, principal: str, label: str, roles: Sequence[str], lifetime: timedelta) -> v1.Token:
