@@ -14,7 +14,7 @@ from random import Random
 import numpy as np
 
 from tableveil.client import Client
-from tableveil.server.methods import declared
+from tableveil.server.call import declared
 from tableveil.server.services import DESCRIPTORS
 from tests.campaign.served import Served, serving
 from tests.http2 import LARGEST_FRAME, Connection, Kind, frame

@@ -9,7 +9,7 @@ import pytest
 from tableveil.cli.commands import COMMANDS
 from tableveil.cli.serve import serve
 from tableveil.errors.codes import CODES, TOPICS
-from tableveil.server.methods import declared
+from tableveil.server.call import declared
 from tableveil.server.services import DESCRIPTORS
 from tests.reference import notebook
 from tests.reference.__main__ import main

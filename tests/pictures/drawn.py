@@ -5,7 +5,7 @@ from statistics import mean
 
 from tableveil.hierarchy import ValueKind, label_values
 from tableveil.hierarchy.definition import RuleHierarchy
-from tableveil.server.methods import declared
+from tableveil.server.call import declared
 from tableveil.server.services import DESCRIPTORS
 from tests.pictures.svg import WIDTH_OF_CHARACTER, Picture
 from tests.pictures.ten_rows import Rows, TenRows, Visit

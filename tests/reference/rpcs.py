@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from google.api import field_behavior_pb2
 from google.protobuf.descriptor import FieldDescriptor, MethodDescriptor, ServiceDescriptor
 
-from tableveil.server.methods import UNDECLARED, declared
+from tableveil.server.call import UNDECLARED, declared
 from tableveil.server.services import DESCRIPTORS
 from tableveil.v1.comments import comments
 from tests.reference.markdown import head, names, table

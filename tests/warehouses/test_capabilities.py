@@ -11,7 +11,7 @@ from tableveil.policy import Aggregation, AttributePolicy, Game, LeftBehind, Pol
 from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.policy.methods.microaggregation import Microaggregation
 from tableveil.policy.methods.record_level import RecordLevel
-from tableveil.spark.capabilities import unsupported
+from tableveil.spark.types import unsupported
 from tests.service.jobs.elsewhere import POLICY
 
 RELEASE = POLICY.release

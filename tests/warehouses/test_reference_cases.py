@@ -29,7 +29,7 @@ from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.read import resolve_fully
 from tableveil.policy import Policy, TableReference
 from tableveil.release import ReleasePlan
-from tableveil.spark.capabilities import unsupported
+from tableveil.spark.types import unsupported
 from tests.warehouses.conftest import MOST_COLLECTED
 from tests.warehouses.remembering import Memory, RememberingSession
 

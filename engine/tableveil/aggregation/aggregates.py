@@ -7,7 +7,7 @@ from typing import assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.aggregation.points import AggregatedColumn
+from tableveil.aggregation.coordinates import AggregatedColumn
 from tableveil.classes import ClassValues
 from tableveil.hierarchy import AttributeLevels
 from tableveil.policy import AggregateFunction, Scale

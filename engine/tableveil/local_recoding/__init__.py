@@ -1,7 +1,6 @@
 """Local recoding: a partition of the records into classes, each with levels of its own, and a bound for all of them."""
 
-from tableveil.local_recoding.costs import label_costs
-from tableveil.local_recoding.explain import parts
+from tableveil.local_recoding.costs import label_costs, parts
 from tableveil.local_recoding.judge import labels_of, released_classes
 from tableveil.local_recoding.problem import SUPPRESSED, LocalPartition, LocalProblem, LocalProgress
 from tableveil.local_recoding.reuse import KnownClasses, Reused, reuse

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tableveil.aggregation.coordinates import Space, unit_range
-from tableveil.aggregation.points import Clustered, Points, SparseClusters
+from tableveil.aggregation.coordinates import Clustered, Points, Space, SparseClusters, unit_range
 from tableveil.errors import InfeasibleError
 from tableveil.microaggregation.mdav import mdav
 from tableveil.microaggregation.partition import partition

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.aggregation.points import SparseClusters
+from tableveil.aggregation.coordinates import SparseClusters
 
 if TYPE_CHECKING:
     # The search builds on quality models, which build on aggregation.

@@ -8,8 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.aggregation.coordinates import Space
-from tableveil.aggregation.points import Clustered, Points, SparseClusters
+from tableveil.aggregation.coordinates import Clustered, Points, Space, SparseClusters
 from tableveil.classes import ClassCounter, EquivalenceClasses, NumpyCounter, SensitiveColumn, SensitiveRows
 from tableveil.control import Control
 from tableveil.errors import InfeasibleError

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from tableveil.aggregation.points import SparseClusters
+from tableveil.aggregation.coordinates import SparseClusters
 
 if TYPE_CHECKING:
     from tableveil.control import Control

@@ -10,8 +10,7 @@ from tableveil.policy.methods import methods_of
 from tableveil.policy.model import NO_LIMIT, Policy, Role, SuppressedRecords
 from tableveil.policy.privacy import Dominance, KAnonymity
 from tableveil.policy.quality import FIELDS, WITH_PARTS
-from tableveil.policy.validate_aggregations import check_aggregations
-from tableveil.policy.validate_attributes import check_attributes
+from tableveil.policy.validate_attributes import check_aggregations, check_attributes
 from tableveil.policy.validate_classification import check_classification
 from tableveil.policy.validate_game import check_game
 from tableveil.policy.validate_methods import check_methods

@@ -37,7 +37,6 @@ from tableveil.policy import (
     TCloseness,
 )
 from tableveil.privacy.closeness_of_elements import closeness_rule
-from tableveil.privacy.conjunction import Conjunction
 from tableveil.privacy.disclosure import delta, delta_disclosure_rule
 from tableveil.privacy.diversity import RecursiveCLDiversityRule, distinct, probabilistic_l
 from tableveil.privacy.diversity_of_people import (
@@ -50,7 +49,7 @@ from tableveil.privacy.entropy_diversity import entropy_l, entropy_l_diversity_r
 from tableveil.privacy.facts import Facts
 from tableveil.privacy.k_map import EstimatedKMapRule, KMapRule
 from tableveil.privacy.likeness import BetaLikenessRule, beta
-from tableveil.privacy.model import ReleaseRule
+from tableveil.privacy.model import Conjunction, ReleaseRule
 from tableveil.privacy.n_t_closeness import NTClosenessRule
 from tableveil.privacy.no_attack import no_attack_rule
 from tableveil.privacy.presence import DeltaPresenceRule, InclusionRule

@@ -12,8 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.aggregation.coordinates import coordinates
-from tableveil.aggregation.points import AggregatedColumn, Points
+from tableveil.aggregation.coordinates import AggregatedColumn, Points, coordinates
 from tableveil.classes import EquivalenceClasses
 from tableveil.lattice import Transformation
 from tableveil.numeric.rounding import rounded_part, rounded_part_down

@@ -18,7 +18,7 @@ from tableveil.lattice import Transformation
 from tableveil.numeric.rounding import SLACK, rounded
 from tableveil.policy import AmbiguityModel
 from tableveil.quality.model import AssessedTransformation, Score, Table
-from tableveil.quality.record_costs import RecordCosts
+from tableveil.quality.separable import RecordCosts
 
 
 class Ambiguity:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tableveil.aggregation.points import AggregatedColumn
+from tableveil.aggregation.coordinates import AggregatedColumn
 from tableveil.classes import ClassCounter
 from tableveil.policy import (
     AmbiguityModel,

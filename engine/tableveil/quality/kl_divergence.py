@@ -33,7 +33,7 @@ from tableveil.numeric.rounding import SLACK, rounded, weighted_sum
 from tableveil.policy import KLDivergenceModel
 from tableveil.quality.bits import log_ratio
 from tableveil.quality.class_size import Subclasses
-from tableveil.quality.cross_entropy import Expectation
+from tableveil.quality.kl_per_record import Expectation
 from tableveil.quality.model import AssessedTransformation, Score, Table
 
 

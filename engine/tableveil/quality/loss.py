@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.aggregation.points import AggregatedColumn
+from tableveil.aggregation.coordinates import AggregatedColumn
 from tableveil.classes import Check, EquivalenceClasses, LevelMaps, Marginals, nest
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
@@ -19,8 +19,7 @@ from tableveil.numeric.rounding import rounded, rounded_down, weighted_sum
 from tableveil.policy import LossModel
 from tableveil.quality.aggregated_error import AggregatedError
 from tableveil.quality.model import Factors, Score, Table, WeightedAggregate
-from tableveil.quality.record_costs import RecordCosts
-from tableveil.quality.separable import Separable, TableEvidence
+from tableveil.quality.separable import RecordCosts, Separable, TableEvidence
 
 EXACT = 2.0**53
 """Whole numbers up to this one are exact in float64."""

@@ -21,7 +21,7 @@ from tableveil.lattice import Transformation
 from tableveil.numeric.rounding import SLACK, rounded, weighted_sum
 from tableveil.policy import Game, PublisherPayoutModel, Success
 from tableveil.quality.model import AssessedTransformation, Score, Table
-from tableveil.quality.record_costs import RecordCosts
+from tableveil.quality.separable import RecordCosts
 
 
 class PublisherPayout:

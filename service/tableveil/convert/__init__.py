@@ -1,7 +1,6 @@
 """The only place that maps protos to domain objects and back; names, page tokens and canonical JSON included."""
 
 from tableveil.convert.admin import backup_to_proto, finding_to_proto
-from tableveil.convert.canonical import canonical_json, policy_from_json
 from tableveil.convert.hierarchies import stored_hierarchy_to_proto
 from tableveil.convert.hierarchy_views import (
     comparison_to_proto,
@@ -16,3 +15,4 @@ from tableveil.convert.pages import hierarchy_token, number_token, page_size, re
 from tableveil.convert.policy_from_proto import given_reason, policy_from_proto, stored_policy
 from tableveil.convert.privacy import privacy_in_words
 from tableveil.convert.releases import release_to_proto
+from tableveil.convert.submission import canonical_json, policy_from_json

@@ -5,13 +5,12 @@ import itertools
 from google.protobuf import json_format
 
 from tableveil.classification.model import Assessment, ClassifierComparison, Measures
-from tableveil.convert.canonical import canonical_json
 from tableveil.convert.collect import Faults
 from tableveil.convert.copied import copied, result_to_proto
 from tableveil.convert.enums import CLASSIFIERS
 from tableveil.convert.names import release_name
 from tableveil.convert.policy_from_proto import stored_policy
-from tableveil.convert.submission import Read, Submission
+from tableveil.convert.submission import Read, Submission, canonical_json
 from tableveil.errors import Fault
 from tableveil.pipelines.classification import classification_work
 from tableveil.requests.classification import (

@@ -1,10 +1,9 @@
 """Dry runs: requests from messages, and results as messages."""
 
-from tableveil.convert.canonical import canonical_json
 from tableveil.convert.names import job_name, result_name
 from tableveil.convert.policy_from_proto import policy_from_proto
 from tableveil.convert.releases import evidence_to_proto
-from tableveil.convert.submission import Read, Submission
+from tableveil.convert.submission import Read, Submission, canonical_json
 from tableveil.convert.times import timestamp
 from tableveil.errors import Fault
 from tableveil.pipelines.dry_run import dry_run_work

@@ -2,11 +2,10 @@
 
 from decimal import Decimal
 
-from tableveil.convert.canonical import canonical_json, policy_from_json
 from tableveil.convert.copied import copied, result_to_proto
 from tableveil.convert.decimals import decimal_from_text
 from tableveil.convert.policy_from_proto import leave_out, methods_stated, policy_from_proto
-from tableveil.convert.submission import Read, Submission
+from tableveil.convert.submission import Read, Submission, canonical_json, policy_from_json
 from tableveil.convert.times import duration
 from tableveil.errors import Fault, shortened
 from tableveil.game.sweep import SweepPoint

@@ -10,7 +10,6 @@ from google.protobuf.message import Message
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from tableveil.convert.attributes import attribute_from_proto
-from tableveil.convert.canonical import canonical_json, policy_from_json
 from tableveil.convert.collect import Faults
 from tableveil.convert.decimals import LONGEST_DECIMAL
 from tableveil.convert.enums import (
@@ -27,6 +26,7 @@ from tableveil.convert.names import DEFAULT_SCHEMA, UNBOUND, loads_of, unbound
 from tableveil.convert.population import population_from_proto
 from tableveil.convert.privacy import privacy_from_proto
 from tableveil.convert.related import check_said_already, columns_by_table, people_table, related_from_proto
+from tableveil.convert.submission import canonical_json, policy_from_json
 from tableveil.errors import Fault, InternalError, InvalidError, shortened
 from tableveil.policy import (
     DEFAULT_RISK_THRESHOLDS,

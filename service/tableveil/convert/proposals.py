@@ -7,7 +7,6 @@ from functools import partial
 
 from google.protobuf import json_format
 
-from tableveil.convert.canonical import canonical_json, policy_from_json
 from tableveil.convert.collect import Faults
 from tableveil.convert.copied import copied, result_to_proto
 from tableveil.convert.drafts import declare, drafted_attribute, policy_draft_to_proto
@@ -15,7 +14,7 @@ from tableveil.convert.enums import READERS, ROLES
 from tableveil.convert.names import table_from_proto
 from tableveil.convert.policy_from_proto import leave_out, policy_from_proto
 from tableveil.convert.privacies import table_privacy_to_proto
-from tableveil.convert.submission import Read, Submission
+from tableveil.convert.submission import Read, Submission, canonical_json, policy_from_json
 from tableveil.drafting import PolicyDraft
 from tableveil.errors import Fault, InvalidError
 from tableveil.pipelines.alternatives import Variant

@@ -6,13 +6,12 @@ from decimal import Decimal
 from google.protobuf import json_format
 
 from tableveil.convert.arrow_pieces import arrow_pieces
-from tableveil.convert.canonical import canonical_json
 from tableveil.convert.collect import Faults
 from tableveil.convert.copied import copied, result_to_proto
 from tableveil.convert.names import result_number, table_from_proto
 from tableveil.convert.policy_from_proto import stored_policy
 from tableveil.convert.population import population_from_proto
-from tableveil.convert.submission import Read, Submission
+from tableveil.convert.submission import Read, Submission, canonical_json
 from tableveil.errors import Fault
 from tableveil.lookups import RiskAnalyses
 from tableveil.pipelines.reached import AGAINST_SOURCE

@@ -1,14 +1,17 @@
 """How jobs of a kind are submitted, also again, and how their results are sent: the part of a kind in this package."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from google.protobuf import json_format
 from google.protobuf.message import Message
 
 from tableveil.errors import Fault
 from tableveil.pipelines.work import Work
 from tableveil.policy import Policy
+from tableveil.v1 import policy_pb2
 
 Asked = TypeVar("Asked", bound=Message)
 
@@ -37,3 +40,14 @@ class Submission(Generic[Asked]):
     refusal: str
     to_proto: Callable[[Any], Message]
     streams: Mapping[str, Callable[[Any, Any], Iterator[Message]]] = field(default_factory=dict)
+
+
+def canonical_json(message: Message) -> str:
+    """The request in proto's JSON form with the proto's field names; equal messages give equal texts."""
+    document = json_format.MessageToDict(message, preserving_proto_field_name=True)
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+def policy_from_json(document: str) -> policy_pb2.Policy:
+    """The policy that `canonical_json` wrote."""
+    return json_format.Parse(document, policy_pb2.Policy())

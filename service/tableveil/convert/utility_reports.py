@@ -2,11 +2,10 @@
 
 from google.protobuf import json_format
 
-from tableveil.convert.canonical import canonical_json
 from tableveil.convert.copied import copied, result_to_proto
 from tableveil.convert.names import release_name, release_number
 from tableveil.convert.policy_from_proto import stored_policy
-from tableveil.convert.submission import Read, Submission
+from tableveil.convert.submission import Read, Submission, canonical_json
 from tableveil.pipelines.utility_report import utility_report_work
 from tableveil.policy.aggregation import without_codings
 from tableveil.state.kinds import JobKind

@@ -3,8 +3,8 @@
 from google.protobuf import json_format
 from google.protobuf.field_mask_pb2 import FieldMask
 
-from tableveil.convert.canonical import canonical_json
 from tableveil.convert.names import job_number, result_number, table_to_proto, worksheet_name
+from tableveil.convert.submission import canonical_json
 from tableveil.convert.times import timestamp
 from tableveil.errors import InvalidError, shortened
 from tableveil.policy import TableReference

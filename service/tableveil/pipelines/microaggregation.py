@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tableveil.aggregation.aggregates import aggregate, all_same
-from tableveil.aggregation.points import AggregatedColumn, Clustered, Points
+from tableveil.aggregation.coordinates import AggregatedColumn, Clustered, Points
 from tableveil.backend import Session
 from tableveil.classes import EquivalenceClasses, SensitiveColumn
 from tableveil.control import Progress
@@ -15,8 +15,13 @@ from tableveil.counting.points import read_points
 from tableveil.dictionary import PeopleDictionary, SensitiveDictionary
 from tableveil.errors import Warned, by_rank, shortened
 from tableveil.lifecycle import Solution
-from tableveil.microaggregation.classes import before_clustering, cluster_classes, column_values
-from tableveil.microaggregation.error import SquaredError, squared_error
+from tableveil.microaggregation.classes import (
+    SquaredError,
+    before_clustering,
+    cluster_classes,
+    column_values,
+    squared_error,
+)
 from tableveil.microaggregation.solve import TOGETHER, ClusterProblem, counter_of, join, solve
 from tableveil.pipelines.infeasible import unmet_limit
 from tableveil.pipelines.job import JobContext

@@ -3,12 +3,10 @@
 from tableveil.runtime.answered import AnsweredRequests
 from tableveil.runtime.follow_up import Matches
 from tableveil.runtime.loads import Loads
-from tableveil.runtime.manager import JobManager
+from tableveil.runtime.manager import JobManager, open_jobs
 from tableveil.runtime.model import Failure, FailureKind, Job
-from tableveil.runtime.opening import open_jobs
 from tableveil.runtime.publishing import Publishing
 from tableveil.runtime.queue import JobSettings, QueueLimits
 from tableveil.runtime.removals import Removals
-from tableveil.runtime.retention import Retention
-from tableveil.runtime.upkeep import Upkeep
+from tableveil.runtime.upkeep import Retention, Upkeep
 from tableveil.runtime.worksheets import Worksheets

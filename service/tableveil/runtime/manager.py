@@ -1,4 +1,4 @@
-"""The manager of jobs: has them run, and ends, deletes and follows them; see `submissions` and `views` for the rest."""
+"""The manager of jobs: opens them, has them run, and ends, deletes and follows them; see `submissions` and `views`."""
 
 import logging
 import time
@@ -8,17 +8,21 @@ from tableveil.backend import Database
 from tableveil.control.current_job import at_hand
 from tableveil.counting.cost import memory_limit
 from tableveil.errors import CancelledError, ConflictError
+from tableveil.lifecycle import recover
 from tableveil.pipelines.released_rows import PolicyOf
 from tableveil.runtime.follow_up import Checksums, Expiry
 from tableveil.runtime.memory import MemoryBudget
 from tableveil.runtime.model import Failure, Job, Nobody, Observer
 from tableveil.runtime.publishing import Publishing
 from tableveil.runtime.queue import DEFAULT_SETTINGS, JobQueue, JobSettings
+from tableveil.runtime.recorder import interrupted
 from tableveil.runtime.release_lifecycle import ReleaseLifecycle
 from tableveil.runtime.submissions import Submissions
 from tableveil.runtime.workers import Workers
-from tableveil.state import removal
+from tableveil.state import jobs, removal
 from tableveil.state.kinds import JobKind
+from tableveil.state.lineage import notice_older_ledger
+from tableveil.state.migrate import migrate
 
 logger = logging.getLogger("tableveil.jobs")
 
@@ -133,3 +137,31 @@ class JobManager(Submissions):
     def _after_release(self) -> None:
         for follower in self._followers:
             follower()
+
+
+def open_jobs(
+    database: Database,
+    settings: JobSettings = DEFAULT_SETTINGS,
+    *,
+    observer: Observer | None = None,
+    publishing: Publishing | None = None,
+    policy_of: PolicyOf | None = None,
+) -> JobManager:
+    """Settles what an earlier process left, and takes jobs; see `JobManager`."""
+    settle(database)
+    return JobManager(database, settings, observer, publishing, policy_of)
+
+
+def settle(database: Database) -> None:
+    """Migrates the state, completes or drops what is half-published, and ends the jobs of an earlier process.
+
+    Raises:
+        ConflictError: the state is of a newer version.
+    """
+    with database.ledger() as ledger:
+        migrate(ledger)
+        notice_older_ledger(database.path, ledger)
+        for warehouse in database.warehouses:
+            recover(database, warehouse)
+        for number in jobs.unfinished(ledger):
+            jobs.insert_outcome(ledger, number, interrupted())

@@ -30,7 +30,7 @@ from tableveil.publishing import (
     take_back,
 )
 from tableveil.runtime.model import Failure, FailureKind, Nobody, Observer
-from tableveil.runtime.outcomes import failure_of
+from tableveil.runtime.recorder import failure_of
 from tableveil.source import Source
 from tableveil.state import publications
 from tableveil.state.jobs import now

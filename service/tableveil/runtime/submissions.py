@@ -40,11 +40,10 @@ from tableveil.runtime.active import (
     tables_read,
 )
 from tableveil.runtime.answered import check_request_id
-from tableveil.runtime.memory import estimated_need
+from tableveil.runtime.memory import check_room, estimated_need
 from tableveil.runtime.model import Job
 from tableveil.runtime.publishing import Publishing
 from tableveil.runtime.queue import JobQueue
-from tableveil.runtime.room import check_room
 from tableveil.runtime.views import JobViews
 from tableveil.source import resolve_source
 from tableveil.state import jobs as store

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from tableveil.backend import Database, Ledger, Visibility, present_visibility
 from tableveil.errors import DeniedError, NotFoundError
 from tableveil.runtime.model import Job, ServerLoad
-from tableveil.runtime.outcomes import from_store, told_jobs
 from tableveil.runtime.queue import JobQueue
+from tableveil.runtime.recorder import from_store, told_jobs
 from tableveil.state import jobs as store
 from tableveil.state.jobs import JobState
 

@@ -15,11 +15,10 @@ from tableveil.errors import TableveilError
 from tableveil.pipelines.job import JobContext, JobReport
 from tableveil.pipelines.released_rows import PolicyOf
 from tableveil.runtime.active import Active, check_permitted, no_step
+from tableveil.runtime.memory import check_room
 from tableveil.runtime.model import Failure, FailureKind, Observer
-from tableveil.runtime.outcomes import failure_of, interrupted
 from tableveil.runtime.queue import JobQueue, JobSettings
-from tableveil.runtime.recorder import JobRecorder
-from tableveil.runtime.room import check_room
+from tableveil.runtime.recorder import JobRecorder, failure_of, interrupted
 from tableveil.state import jobs as store
 from tableveil.state.jobs import JobPhase, JobState, Outcome
 from tableveil.state.kinds import JobKind

@@ -21,8 +21,7 @@ from tableveil.control import Stopped
 from tableveil.errors import BusyError, CancelledError, DeniedError, InternalError, TableveilError, UnauthenticatedError
 from tableveil.identity import Authenticator, Credentials, Principal, Unauthenticated
 from tableveil.runtime.model import Failure
-from tableveil.server.call import CALL, Call
-from tableveil.server.methods import HEALTH, REFLECTION, MethodAccess
+from tableveil.server.call import CALL, HEALTH, REFLECTION, Call, MethodAccess
 from tableveil.server.open_streams import OpenStreams
 from tableveil.server.status import status_of
 from tableveil.serving.tls import certificate_names

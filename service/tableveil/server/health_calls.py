@@ -14,8 +14,8 @@ from tableveil.fair_use import Places
 from tableveil.runtime.model import Failure
 from tableveil.server.access_control import AccessControl
 from tableveil.server.call import Call
+from tableveil.server.handlers import receive
 from tableveil.server.idle import CallStream, IdleStreams
-from tableveil.server.requests import receive
 from tableveil.server.status import status_of
 from tableveil.serving.settings import HEALTH_MESSAGES, HEALTH_QUEUE, HEALTH_THREADS, HEALTH_WATCHES
 

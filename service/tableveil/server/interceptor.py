@@ -9,12 +9,11 @@ from typing import Any
 import grpc
 
 from tableveil.server.access_control import AccessControl
-from tableveil.server.call import Call
+from tableveil.server.call import HEALTH, Call
+from tableveil.server.handlers import read, receive
 from tableveil.server.health_calls import HealthCalls
 from tableveil.server.idle import CallStream, IdleStreams
 from tableveil.server.limited import Slots
-from tableveil.server.methods import HEALTH
-from tableveil.server.requests import read, receive
 
 
 class CallInterceptor(grpc.ServerInterceptor):

@@ -17,10 +17,10 @@ from tableveil.operate import Finding
 from tableveil.publishing.declared import declared_targets, directories_of
 from tableveil.runtime import JobSettings, Matches, Publishing, QueueLimits, Retention, open_jobs
 from tableveil.server.access_control import AccessControl, RolesByScope
+from tableveil.server.call import UNDECLARED, declared
 from tableveil.server.endpoint import ServerEndpoint
 from tableveil.server.limited import LimitedCalls
 from tableveil.server.metered import Meter, watch_server
-from tableveil.server.methods import UNDECLARED, declared
 from tableveil.server.recorded import RecordedCalls
 from tableveil.server.services import DESCRIPTORS
 from tableveil.server.stores import Identities, Running, check_identities, read_grants, stores_of

@@ -13,9 +13,9 @@ from tableveil.document.read import read_message
 from tableveil.errors import Fault, InvalidError, shortened
 from tableveil.identity import Authenticator, Credentials, Principal
 from tableveil.identity.by_credential import ByCredential
-from tableveil.identity.certificates import ClientCertificates, principals_of
 from tableveil.identity.json_web_keys import KeySet, source_of_keys
 from tableveil.identity.json_web_tokens import JsonWebTokens, Provider
+from tableveil.identity.principal import ClientCertificates, principals_of
 from tableveil.identity.tokens import Tokens
 from tableveil.lookups import Hierarchies, Privacies, Releases, Reports, Results, RiskAnalyses, Tables
 from tableveil.operate import Finding

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tableveil.backend import Session, column
 from tableveil.classes import KeyLayout, NumpyCounter, SensitiveColumn, SensitiveRows
 from tableveil.counting.base import BaseHistogram, Histogram
-from tableveil.counting.combinations import merged, read_combinations
+from tableveil.counting.points import merged, read_combinations
 from tableveil.game import Combinations
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.aggregation.points import AggregatedColumn
+from tableveil.aggregation.coordinates import AggregatedColumn
 from tableveil.backend import Session, alias, cast, column, drop, sql, table
 from tableveil.classes import SensitiveColumn
 from tableveil.dictionary import positions

@@ -14,7 +14,7 @@ from tableveil.dictionary.positions import position_of
 from tableveil.features.sampled import Sample, labels_of
 from tableveil.hierarchy import AttributeLevels, ValueKind
 from tableveil.hierarchy.labelled import TOP_LABEL
-from tableveil.hierarchy.middles import middle_reader
+from tableveil.hierarchy.levels import middle_reader
 from tableveil.source import Column
 
 UNKNOWN = -1

@@ -11,10 +11,10 @@ from tableveil.lifecycle.withdraw import drop_written
 from tableveil.operate.finding import Finding, Level
 from tableveil.operate.taken_over import GROWING, OF_JOBS, OF_RELEASES, PEOPLE, WHOLE
 from tableveil.state import jobs, ledger_gaps, persons, sketches
+from tableveil.state.ledger_gaps import suspend
 from tableveil.state.loads import RemovalKind
 from tableveil.state.migrate import SCHEMA, fingerprint_key, migrations
 from tableveil.state.releases import RELEASES, Release
-from tableveil.state.suspension import suspend
 
 WITHDRAWN = "Taken over from a newer ledger by a restore: what it released is not in this database."
 

@@ -2,5 +2,4 @@
 
 from tableveil.publishing.directory import DirectoryTarget
 from tableveil.publishing.edition import Edition, PolicyOf, Target, read_edition
-from tableveil.publishing.planned import planned_faults
-from tableveil.publishing.requests import ask, due_at, existing, failed, published, removed, take_back
+from tableveil.publishing.requests import ask, due_at, existing, failed, planned_faults, published, removed, take_back

@@ -1,14 +1,20 @@
 """Requests for publications, and the steps that are due at a target."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tableveil.backend import Database, Ledger, Session
-from tableveil.errors import NotFoundError, shortened
+from tableveil.errors import Fault, NotFoundError, shortened
 from tableveil.lifecycle import check_readers, refuse_trial, releases_of_same_people, require_current, writing
+from tableveil.policy import AttributePolicy, Policy, Role
+from tableveil.publishing.edition import Item, Target
+from tableveil.release.label_columns import CLASS_ID, has_labels, label_columns
+from tableveil.source import Source
+from tableveil.source.model import Column
 from tableveil.state import publications
 from tableveil.state.jobs import now
 from tableveil.state.publications import Publication, PublicationState
+from tableveil.state.release_objects import ObjectKind
 from tableveil.state.releases import RELEASES, Release, ReleaseState
 
 
@@ -121,3 +127,49 @@ def existing(session: Session, number: int) -> Release:
     if release is None:
         raise NotFoundError.of("RELEASE_NOT_FOUND", "name", f"releases/{number}", "an existing release")
     return release
+
+
+def planned_faults(target: Target, policy: Policy, source: Source) -> Iterator[Fault]:
+    """Faults for which a target would refuse each release of the policy, by the policy's fields."""
+    release, related = policy.release, policy.related
+    columns, fields = _released(policy, source, [f"attributes[{i}]" for i in range(len(policy.attributes))])
+    if policy.marker_column:
+        columns.append((policy.marker_column, "BOOLEAN"))
+        fields[policy.marker_column] = "marker_column"
+    if release.class_id:
+        columns.append((CLASS_ID, "BIGINT"))
+    items = [Item(release.name, ObjectKind.ROWS, tuple(columns), fields=fields)]
+    for event, rows in zip(related.events if related else (), source.related, strict=True):
+        own = replace(policy, attributes=event.attributes)
+        columns, fields = _released(own, rows, [event.field(i) for i in range(len(event.attributes))])
+        items.append(Item(release.event_name(event.name), ObjectKind.EVENTS, tuple(columns), fields=fields))
+    named = {item.name for item in items}
+    items += [Item(name, ObjectKind.CLASSES, ()) for name in release.object_names if name not in named]
+    yield from target.faults(items)
+
+
+def _released(
+    policy: Policy, source: Source, attribute_fields: Sequence[str]
+) -> tuple[list[tuple[str, str]], dict[str, str]]:
+    """The columns of the source that are released, those beside labels, and the fields that they are of."""
+    columns, fields = list[tuple[str, str]](), dict[str, str]()
+    beside = {each.name: each.types for each in label_columns(policy, source)}
+    attributes = {
+        attribute.column: (field, attribute)
+        for field, attribute in zip(attribute_fields, policy.attributes, strict=True)
+        if attribute.role is not Role.IDENTIFYING
+    }
+    for column in source.columns:
+        if column.name in attributes:
+            field, attribute = attributes[column.name]
+            own = [(column.name, _type(attribute, column)), *beside.get(column.name, ())]
+            columns += own
+            fields |= dict.fromkeys((name for name, _ in own), f"{field}.column")
+    return columns, fields
+
+
+def _type(attribute: AttributePolicy, column: Column) -> str:
+    """The type of a released column; those of aggregates fit any target."""
+    if attribute.aggregation is not None or (attribute.role is Role.QUASI_IDENTIFIER and has_labels(attribute)):
+        return "VARCHAR"
+    return column.released_type

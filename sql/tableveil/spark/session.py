@@ -26,10 +26,9 @@ from tableveil.backend.redacted import without_literals
 from tableveil.control import Control
 from tableveil.errors import Fault, InvalidError, TableveilError
 from tableveil.policy import Policy, TableReference
-from tableveil.spark.capabilities import unsupported
 from tableveil.spark.connection import SparkConnection
 from tableveil.spark.dialect import rendered
-from tableveil.spark.types import column_type, lent
+from tableveil.spark.types import column_type, lent, unsupported
 
 logger = logging.getLogger("tableveil.spark")
 

@@ -5,7 +5,18 @@ from datetime import datetime
 
 from tableveil.backend import Ledger
 from tableveil.state import jobs
-from tableveil.state.suspension import suspend
+
+
+def suspend(ledger: Ledger, database: str = "") -> None:
+    """Marks tokens, grants, releases and privacy budgets.
+
+    `database` is the name of an attached one, by default the ledger's own.
+    """
+    place = f"{database}.tableveil" if database else "tableveil"
+    ledger.execute(f"UPDATE {place}.tokens SET suspended = true")
+    ledger.execute(f"UPDATE {place}.grants SET suspended = true")
+    ledger.execute(f"UPDATE {place}.privacy_budgets SET suspended = true")
+    ledger.execute(f"INSERT OR IGNORE INTO {place}.suspended_releases SELECT number FROM {place}.releases")
 
 
 @dataclass(frozen=True, slots=True)

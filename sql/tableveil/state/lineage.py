@@ -16,9 +16,9 @@ from tableveil.errors import TableveilError
 from tableveil.state import ledger_gaps
 from tableveil.state.audit_entries import note_offline
 from tableveil.state.jobs import now
+from tableveil.state.ledger_gaps import suspend
 from tableveil.state.migrate import fingerprint_key
 from tableveil.state.releases import RELEASES
-from tableveil.state.suspension import suspend
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from tableveil.backend import Session, alias, column, drop, expression, left_join, number, sql, table
 from tableveil.hierarchy.labelled import TOP_LABEL
-from tableveil.hierarchy.middles import middle_reader
+from tableveil.hierarchy.levels import middle_reader
 from tableveil.usefulness import Association, contingency, cramers_v
 from tableveil.utility.compared import MOST_ROWS, Compared, Sides
 from tableveil.utility.spreads import MOST_LABELS

@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from tableveil.backend import WarehouseSession, alias, column, expression, is_finite
 from tableveil.hierarchy import ValueKind
-from tableveil.hierarchy.middles import middle_reader
+from tableveil.hierarchy.levels import middle_reader
 from tableveil.policy import TableReference
 from tableveil.source import Source
 

@@ -13,7 +13,7 @@ from tableveil.backend import Session, alias, cast, column, number, sql, text
 from tableveil.hierarchy import ValueKind
 from tableveil.hierarchy.bounds import Point, read_bounds
 from tableveil.hierarchy.labelled import TOP_LABEL
-from tableveil.hierarchy.middles import middle_reader
+from tableveil.hierarchy.levels import middle_reader
 from tableveil.usefulness import QUANTILES, Bin, ColumnSpread
 from tableveil.utility.compared import Compared, Sides
 

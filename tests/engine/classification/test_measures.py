@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from tableveil.classification.measures import MOST_POINTS, measure
+from tableveil.classification.assess import MOST_POINTS, measure
 
 LABELS = ("a", "b", "c")
 

@@ -5,7 +5,7 @@ import datetime
 import pytest
 
 from tableveil.hierarchy import ValueKind, label_values
-from tableveil.hierarchy.middles import middle_reader
+from tableveil.hierarchy.levels import middle_reader
 from tableveil.hierarchy.rules import Intervals
 
 EPOCH = datetime.date(1970, 1, 1).toordinal()

@@ -6,7 +6,7 @@ import pytest
 
 from tableveil.control import Control
 from tableveil.local_recoding import SUPPRESSED, parts, recode
-from tableveil.local_recoding.explain import MOST_LABELS
+from tableveil.local_recoding.costs import MOST_LABELS
 from tableveil.policy import Aggregate, EntropyModel, KAnonymity, LossModel, QualityModel
 from tests.engine.local_recoding.small_tables import SmallTable
 from tests.engine.local_recoding.test_recode import random_problem

@@ -11,7 +11,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tableveil.aggregation.points import AggregatedColumn, Points, SparseClusters
+from tableveil.aggregation.coordinates import AggregatedColumn, Points, SparseClusters
 from tableveil.classes import SensitiveColumn
 from tableveil.hierarchy import AttributeLevels
 from tableveil.policy.aggregation import Aggregation

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tableveil.aggregation.coordinates import Space, coordinates
-from tableveil.aggregation.points import SparseClusters
+from tableveil.aggregation.coordinates import Space, SparseClusters, coordinates
 from tableveil.control import Control
 from tableveil.microaggregation.classes import cluster_classes
 from tableveil.microaggregation.closeness import k_anonymity_first as swapping

@@ -13,13 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tableveil.aggregation.coordinates import Space
-from tableveil.aggregation.points import AggregatedColumn, Clustered, Points, SparseClusters
+from tableveil.aggregation.coordinates import AggregatedColumn, Clustered, Points, Space, SparseClusters
 from tableveil.classes import PersonValues, SensitiveColumn
 from tableveil.control import Control
 from tableveil.errors import InfeasibleError
+from tableveil.microaggregation.classes import squared_error
 from tableveil.microaggregation.clustering import cluster
-from tableveil.microaggregation.error import squared_error
 from tableveil.microaggregation.mdav import mdav
 from tableveil.microaggregation.remaining import Forming
 from tableveil.microaggregation.remaining_people import remaining_of

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tableveil.aggregation.coordinates import Space
-from tableveil.aggregation.points import Clustered, SparseClusters
+from tableveil.aggregation.coordinates import Clustered, Space, SparseClusters
 from tableveil.control import Control, Stopped
 from tableveil.errors import Change, InfeasibleError
 from tableveil.microaggregation.classes import cluster_classes, column_values

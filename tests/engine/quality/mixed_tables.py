@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 from hypothesis import strategies as st
 
-from tableveil.aggregation.points import AggregatedColumn
+from tableveil.aggregation.coordinates import AggregatedColumn
 from tableveil.classes import NumpyCounter, SensitiveColumn, SensitiveRows
 from tableveil.hierarchy import AttributeLevels, InlineLevels, ValueKind, attribute_levels, label_values
 from tableveil.lattice import Transformation

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tableveil.aggregation.points import AggregatedColumn
+from tableveil.aggregation.coordinates import AggregatedColumn
 from tableveil.classes import EquivalenceClasses, NumpyCounter, SensitiveColumn, SensitiveRows
 from tableveil.control import Control
 from tableveil.hierarchy import AttributeLevels

@@ -11,8 +11,8 @@ from tableveil.access import Access, AccessRole, Scope, WantedGrant
 from tableveil.access.access import faults_of
 from tableveil.errors import ConflictError, DeniedError, InvalidError, NotFoundError
 from tableveil.state.audit_entries import pending
+from tableveil.state.ledger_gaps import suspend
 from tableveil.state.migrate import migrate
-from tableveil.state.suspension import suspend
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tableveil.access import AccessRole
-from tableveil.server.methods import declared
+from tableveil.server.call import declared
 from tableveil.server.services import DESCRIPTORS
 from tableveil.v1 import job_service_pb2, policy_pb2, worksheet_service_pb2
 from tableveil.v1.dry_run_service_pb2 import DryRun

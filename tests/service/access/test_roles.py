@@ -14,7 +14,7 @@ from tableveil.errors import ConflictError, DeniedError, NotFoundError
 from tableveil.pipelines import anonymize
 from tableveil.runtime import workers
 from tableveil.runtime.active import check_permitted
-from tableveil.server.methods import declared
+from tableveil.server.call import declared
 from tableveil.server.services import DESCRIPTORS
 from tableveil.server.stores import READING_ROLES
 from tableveil.v1 import (

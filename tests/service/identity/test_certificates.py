@@ -5,7 +5,7 @@ import pytest
 from tableveil.errors import InvalidError
 from tableveil.identity import AuthenticatedBy, Credentials, Principal, Unauthenticated
 from tableveil.identity.by_credential import ByCredential
-from tableveil.identity.certificates import ClientCertificates, principals_of
+from tableveil.identity.principal import ClientCertificates, principals_of
 
 ETL = Principal("etl", frozenset(), AuthenticatedBy.CERTIFICATE)
 

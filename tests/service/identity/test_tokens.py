@@ -18,7 +18,7 @@ from tableveil.identity.secret import digest_of, is_well_formed, new_secret, tok
 from tableveil.identity.tokens import Tokens
 from tableveil.state import tokens as store
 from tableveil.state.jobs import now
-from tableveil.state.suspension import suspend
+from tableveil.state.ledger_gaps import suspend
 from tests.authenticated import TOKEN
 from tests.migrated import opened
 

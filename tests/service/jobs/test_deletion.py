@@ -23,7 +23,7 @@ from tableveil.requests.frontier import FrontierGrid
 from tableveil.requests.proposal import ProposalRequest
 from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.runtime import JobManager
-from tableveil.runtime.retention import delete_old
+from tableveil.runtime.upkeep import delete_old
 from tableveil.state.jobs import JobState
 from tableveil.state.kinds import KINDS, JobKind
 from tableveil.v1 import proposal_service_pb2 as v1

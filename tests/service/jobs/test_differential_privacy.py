@@ -24,8 +24,8 @@ from tableveil.policy.methods.differential_privacy import DifferentialPrivacy
 from tableveil.source import Column, Source
 from tableveil.state import privacy_budgets
 from tableveil.state.jobs import now
+from tableveil.state.ledger_gaps import suspend
 from tableveil.state.releases import RELEASES, Release, ReleaseState
-from tableveil.state.suspension import suspend
 from tests.service.jobs.contexts import context
 from tests.service.jobs.managed import Open, ended
 

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tableveil.aggregation.points import Clustered
+from tableveil.aggregation.coordinates import Clustered
 from tableveil.backend import Database, Session
 from tableveil.control import Control
 from tableveil.disclosure.check import Measured

@@ -20,7 +20,7 @@ from tableveil.pipelines.dry_run import dry_run_work
 from tableveil.policy import ReleaseKind, ReleaseTarget, TableReference
 from tableveil.runtime import JobManager, Loads
 from tableveil.runtime.loads import LoadRequest
-from tableveil.runtime.room import least_bytes
+from tableveil.runtime.memory import least_bytes
 from tableveil.state.jobs import JobState
 from tableveil.state.loads import LoadMode
 from tests.service.jobs.managed import POLICY, Gate, ended, submit, to

@@ -19,8 +19,8 @@ from tableveil.pipelines.widen import Widening
 from tableveil.runtime import AnsweredRequests, JobManager, Loads, Publishing, Removals, Upkeep, Worksheets
 from tableveil.runtime.release_lifecycle import ReleaseLifecycle
 from tableveil.server.access_control import AccessControl, RolesByScope
+from tableveil.server.call import declared
 from tableveil.server.endpoint import ServerEndpoint
-from tableveil.server.methods import declared
 from tableveil.server.services import DESCRIPTORS
 from tableveil.server.stores import ReaderAnswers, Stores
 from tableveil.serving.address import Listening

@@ -22,8 +22,8 @@ from tableveil.runtime import Job
 from tableveil.server import access_control as access_control_module
 from tableveil.server import open_streams
 from tableveil.server.access_control import AccessControl, RolesByScope
+from tableveil.server.call import declared
 from tableveil.server.endpoint import ServerEndpoint
-from tableveil.server.methods import declared
 from tableveil.server.services import DESCRIPTORS
 from tableveil.server.stores import Stores
 from tableveil.serving.address import Listening

@@ -15,9 +15,9 @@ from tableveil.fair_use import FairUse, Limits
 from tableveil.identity import AuthenticatedBy, Credentials, Principal
 from tableveil.server import health_calls, job_service
 from tableveil.server.access_control import AccessControl, RolesByScope
+from tableveil.server.call import declared
 from tableveil.server.endpoint import ServerEndpoint
 from tableveil.server.limited import LimitedCalls, Slots
-from tableveil.server.methods import declared
 from tableveil.server.services import DESCRIPTORS
 from tableveil.server.stores import Stores
 from tableveil.serving.address import Listening

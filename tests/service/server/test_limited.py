@@ -7,8 +7,8 @@ import pytest
 
 from tableveil.errors import BusyError
 from tableveil.fair_use import FairUse, Limits
+from tableveil.server.call import declared
 from tableveil.server.limited import LimitedCalls
-from tableveil.server.methods import declared
 from tableveil.server.services import DESCRIPTORS
 from tableveil.serving.settings import LARGE_REQUEST
 

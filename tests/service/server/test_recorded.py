@@ -20,8 +20,8 @@ from tableveil.fair_use import FairUse, Limits
 from tableveil.identity import AuthenticatedBy, Principal
 from tableveil.identity.secret import OwnToken
 from tableveil.server.access_control import AccessControl, RolesByScope
+from tableveil.server.call import declared
 from tableveil.server.limited import LimitedCalls
-from tableveil.server.methods import declared
 from tableveil.server.recorded import RecordedCalls
 from tableveil.server.services import DESCRIPTORS
 from tableveil.state.audit_entries import AuditEntry, AuditEvent

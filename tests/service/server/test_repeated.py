@@ -19,7 +19,7 @@ from tableveil.cli.main import cli
 from tableveil.client import Client
 from tableveil.errors import BusyError, ConflictError
 from tableveil.runtime import AnsweredRequests
-from tableveil.runtime.retention import delete_old
+from tableveil.runtime.upkeep import delete_old
 from tableveil.server import ServeSettings
 from tableveil.server.server import TableveilServer
 from tableveil.server.services import DESCRIPTORS

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.aggregation.coordinates import Space
-from tableveil.aggregation.points import SparseClusters
+from tableveil.aggregation.coordinates import Space, SparseClusters
 from tableveil.microaggregation.closeness.strata import Strata
 from tableveil.microaggregation.closeness.swaps import ExcessSwaps
 from tableveil.microaggregation.closeness.targets import ClosenessTarget, least_size

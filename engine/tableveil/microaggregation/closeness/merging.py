@@ -5,8 +5,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.aggregation.coordinates import Space
-from tableveil.aggregation.points import SparseClusters
+from tableveil.aggregation.coordinates import Space, SparseClusters
 from tableveil.classes import ClassValues, EquivalenceClasses
 from tableveil.microaggregation.classes import classes_of
 from tableveil.microaggregation.closeness.nearest import Nearest

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.aggregation.coordinates import Space
-from tableveil.aggregation.points import SparseClusters
+from tableveil.aggregation.coordinates import Space, SparseClusters
 from tableveil.microaggregation.closeness.strata import FormingStrata, Strata
 from tableveil.microaggregation.closeness.targets import ClosenessTarget, least_size
 from tableveil.policy import Distance

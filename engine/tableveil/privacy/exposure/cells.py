@@ -56,13 +56,10 @@ class ValuePairs:
         """How many different values each own value has."""
         return np.bincount(self.own, minlength=self.owns).astype(np.int64)
 
-    def found(self, own: Codes, value: Codes) -> Codes:
-        """The records of each pair of codes, 0 where there are none."""
-        if not len(self.keys):
-            return np.zeros(len(own), np.int64)
-        wanted = own * self.values + value
-        at = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
-        return np.where(self.keys[at] == wanted, self.records[at], 0)
+    @cached_property
+    def first(self) -> Codes:
+        """The position of each own value's first pair, and the end."""
+        return np.concatenate([[0], np.cumsum(self.different)])
 
     def under(self, labels: Codes) -> ValuePairs:
         """The pairs of the own values' labels and values."""
@@ -91,8 +88,7 @@ def totals(codes: Codes, records: Codes | None, number: int) -> Codes:
 def counted(own: Codes, value: Codes, records: Codes | None, owns: int, values: int) -> ValuePairs:
     """Counts the pairs of rows; each row is one record, or as many as `records` says."""
     keys = own * values + value
-    # Plain keys are sorted sooner than many more possible ones are counted.
-    if owns * values <= max(DENSE, len(keys)):
+    if is_dense(owns * values, len(keys)):
         counts = totals(keys, records, owns * values)
         different = np.flatnonzero(counts > 0)
         counts = counts[different]

@@ -68,5 +68,6 @@ class ByRanges:
         outside = np.zeros(len(first), np.int64)
         for start, mine, group, others in compared(rows, first):
             strange = ~self.fits(mine[group], others)
-            outside[start : start + len(mine)] = totals(group[strange], rows.records_of(others[strange]), len(mine))
+            records = None if rows.records is None else rows.records[others[strange]]
+            outside[start : start + len(mine)] = totals(group[strange], records, len(mine))
         return outside[place]

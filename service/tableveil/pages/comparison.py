@@ -3,21 +3,20 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from google.protobuf.json_format import MessageToDict
 
 from tableveil import wording
 from tableveil.convert import privacy_in_words
-from tableveil.report.facts import treatment_of
-from tableveil.report.model import Grid, Report, Section, Sentences
-from tableveil.report.words import method_of, named
+from tableveil.pages.environment import environment
+from tableveil.pages.table import PageTable
 from tableveil.v1.policy_pb2 import Hierarchy, Policy
 from tableveil.v1.release_service_pb2 import RELEASE_OBJECT_KIND_EVENTS, AttributeResult, Release
 from tableveil.v1.utility_service_pb2 import UtilityReport
 from tableveil.wording.methods import method_words
 
-_NONE, _UNLABELLED = "none", "no quasi-identifier"
+_NONE = "none"
 
 _Model = Mapping[str, Mapping[str, object]]
 
@@ -38,86 +37,44 @@ class Comparison:
     """Tables that have a column for each of two releases, and sentences about what cannot be compared."""
 
     title: str
-    notes: tuple[str, ...]
-    tables: tuple[Grid, ...]
+    notes: Sequence[str]
+    tables: Sequence[PageTable]
 
 
 def compared(first: Side, second: Side) -> Comparison:
     """Puts two releases side by side, with the figures that are equal too."""
-    title = f"{first.release.name} and {second.release.name} compared"
-    return Comparison(title, tuple(_notes(first, second)), tuple(_tables(first, second)))
-
-
-def page(comparison: Comparison) -> Report:
-    """The page of a comparison."""
-    return Report(
-        title=comparison.title,
-        edition="For the owner of the tables.",
-        opening=(Sentences(comparison.notes),),
-        sections=tuple(
-            Section("", one.caption, (replace(one, caption=f"{comparison.title}: {one.caption}"),))
-            for one in comparison.tables
-        ),
-    )
-
-
-def _tables(first: Side, second: Side) -> Iterator[Grid]:
     sides = (first.release, second.release)
     names = tuple(release.name for release in sides)
     owned = all(map(wording.has_evidence, sides))
-    overview = (*_overview(*sides), *(_of_owners(*sides) if owned else ()))
-    yield Grid("In short", ("", *names, "change"), overview)
+    overview = [*_overview(*sides), *(_of_owners(*sides) if owned else ())]
+    tables = [PageTable("In short", ("", *names, "change"), overview, texts=4)]
     if owned:
         heads = ("quasi-identifier", *(f"level, {name}" for name in names), *(f"loss, {name}" for name in names))
-        yield Grid("Quasi-identifiers", (*heads, "change"), tuple(_levels(*sides)))
-    yield Grid("Risk after release", ("", *names, "change"), tuple(_risks(*sides)))
-    numbers = frozenset({1, 2})
+        tables.append(PageTable("Quasi-identifiers", (*heads, "change"), list(_levels(*sides)), texts=6))
+    tables.append(PageTable("Risk after release", ("", *names, "change"), list(_risks(*sides)), texts=4))
     if owned:
-        yield Grid("Privacy that is reached", ("model", *names), tuple(_reached(*sides)), numbers)
+        tables.append(PageTable("Privacy that is reached", ("model", *names), list(_reached(*sides))))
     if first.utility is not None and second.utility is not None:
-        yield Grid("Usefulness", ("", *names), tuple(_usefulness(first.utility, second.utility)), numbers)
+        rows = list(_usefulness(first.utility, second.utility))
+        tables.append(PageTable("Usefulness", ("", *names), rows))
     if owned:
-        yield Grid("Policies: what differs", ("field", *names), tuple(_policies(*sides)))
+        tables.append(PageTable("Policies: what differs", ("field", *names), list(_policies(*sides)), texts=3))
+    return Comparison(f"{names[0]} and {names[1]} compared", list(_notes(first, second)), tables)
 
 
-def changes(earlier: Release, later: Release) -> Grid:
-    """A report's line for each figure of a release beside an earlier one, whether it changed or not."""
-    sides = (earlier, later)
-    rows = (*_figures(*sides), *_treatments(*sides))
-    return Grid(f"{later.name} beside {earlier.name}", ("", earlier.name, later.name, "change"), rows)
-
-
-def _figures(first: Release, second: Release) -> Iterator[tuple[str, ...]]:
-    yield _texts("privacy models", first, second, lambda one: named(one.policy.privacy_models))
-    yield _texts("method", first, second, lambda one: method_of(one.policy))
-    yield _texts("records of the source", first, second, lambda one: wording.count(one.records))
-    yield _texts("suppressed records", first, second, lambda one: wording.count(one.suppressed_records))
-    yield _texts("classes", first, second, lambda one: wording.count(one.classes))
-    yield _texts("highest risk", first, second, lambda one: wording.share(one.risk_after.highest))
-    yield _texts("average risk", first, second, lambda one: wording.share(one.risk_after.average))
-    yield _texts("score", first, second, lambda one: f"{wording.score(one.score)} ({one.quality_model})")
-
-
-def _treatments(earlier: Release, later: Release) -> Iterator[tuple[str, ...]]:
-    before, after = ({result.column: result for result in one.attributes} for one in (earlier, later))
-    for column in {**before, **after}:
-        first, second = before.get(column), after.get(column)
-        yield column, _treatment(first), _treatment(second), wording.change_of_labels(first, second)
-
-
-def _treatment(result: AttributeResult | None) -> str:
-    return _UNLABELLED if result is None else f"{treatment_of(result)}, loss {wording.share(result.loss)}"
+def as_html(comparison: Comparison) -> str:
+    """The text of an HTML file."""
+    return environment().get_template("comparison.html").render(comparison=comparison)
 
 
 def _notes(first: Side, second: Side) -> Iterator[str]:
-    both = f"{first.release.name} and {second.release.name}"
     if first.release.source != second.release.source:
-        yield f"{both} are releases of different tables: figures can differ because the people do."
+        yield "They are releases of different tables: figures can differ because the people do."
     elif first.release.source_fingerprint != second.release.source_fingerprint:
-        yield f"The table changed between {both}: figures can differ because the people do."
+        yield "The table changed between them: figures can differ because the people do."
     owned = all(wording.has_evidence(side.release) for side in (first, second))
     if owned and not _scores_compare(first.release, second.release):
-        yield f"Scores of {both} are not compared: quality models, hierarchies or loss ranges differ."
+        yield "Scores are not compared: quality models, hierarchies or loss ranges differ."
     for side in (first, second):
         if not wording.has_evidence(side.release):
             yield f"The evidence of {side.release.name} is its owner's: policies, levels and loss are not compared."
@@ -202,7 +159,7 @@ def _levels(first: Release, second: Release) -> Iterator[tuple[str, ...]]:
 
 def _level(result: AttributeResult | None) -> str:
     if result is None:
-        return _UNLABELLED
+        return "no quasi-identifier"
     if result.aggregation:
         return result.aggregation
     lowest = min((one.level for one in result.levels), default=result.level)
