@@ -1,4 +1,4 @@
-"""The hierarchy of one quasi-identifier as search and counting use it: numbers of groups instead of labels."""
+"""The hierarchy of a quasi-identifier as search and counting use it: numbers, and the middles of labels."""
 
 import datetime
 import re

@@ -1,4 +1,4 @@
-"""How jobs of a kind are submitted, also again, and how their results are sent: the part of a kind in this package."""
+"""How jobs of a kind are submitted, also again by one text per request, and how their results are sent."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Stored hierarchies, and previews of any hierarchy, as the service offers them."""
+"""Stored hierarchies and declared privacy of tables, as the service offers them, and previews of any hierarchy."""
 
 import threading
 from collections.abc import Iterator, Sequence

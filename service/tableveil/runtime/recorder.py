@@ -1,4 +1,4 @@
-"""Turns the reports of a running job into events in the store and changes of the job."""
+"""Turns the reports of a running job into events in the store and changes of the job, up to its end."""
 
 import bisect
 import logging

@@ -1,4 +1,4 @@
-"""A call, as access control comes to know it, and its caller."""
+"""A call, as access control comes to know it, its caller, and the roles that its method needs."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping

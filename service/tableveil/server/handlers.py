@@ -1,4 +1,4 @@
-"""The handlers of a server's methods, for calls that come from within."""
+"""The handlers of a server's methods, for calls that come from within, and the requests of calls."""
 
 from __future__ import annotations
 

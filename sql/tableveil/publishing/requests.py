@@ -1,4 +1,4 @@
-"""Requests for publications, and the steps that are due at a target."""
+"""Requests for publications, releases as targets will see them, and the steps that are due at a target."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

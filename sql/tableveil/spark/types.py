@@ -1,4 +1,4 @@
-"""Spark's types in the vocabulary of columns, which is DuckDB's spelling, and Arrow's as Spark takes them."""
+"""Spark's capabilities, and its types: in the vocabulary of columns, which is DuckDB's spelling, and as Arrow."""
 
 from __future__ import annotations
 

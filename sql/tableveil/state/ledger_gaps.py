@@ -1,4 +1,4 @@
-"""Where the ledger went back in time: an older file was restored, and what was released later is not in it."""
+"""Where the ledger went back in time, as an older file was restored; until an admin confirms it, nothing is revived."""
 
 from dataclasses import dataclass
 from datetime import datetime
