@@ -28,7 +28,7 @@ from tableveil.release import ReleasePlan
 from tableveil.search import Candidate, Infeasible, Problem, search
 from tableveil.state import releases
 from tableveil.state.persons import SHOWN
-from tableveil.state.release_attributes import ATTRIBUTES
+from tableveil.state.release_attributes import attributes_of
 
 FIELD = "release.together_with"
 
@@ -114,10 +114,9 @@ def _other_values(
     that the release generalized, but not to its top; so they mostly are in one of these now, on some level.
     """
     lattice, names = problem.lattice, [attribute.column for attribute in counted.policy.quasi_identifiers]
-    results = ATTRIBUTES.of(job.session.ledger, releases.seen_among(job.session.ledger, earlier_classes.releases))
-    generalized = [
-        {one.column for one in results[r] if one.level < one.top_level or one.levels} for r in earlier_classes.releases
-    ]
+    results = attributes_of(job.session.ledger, releases.seen_among(job.session.ledger, earlier_classes.releases))
+    seen = [results.get(release, ()) for release in earlier_classes.releases]
+    generalized = [{one.column for one in of_one if one.level < one.top_level or one.levels} for of_one in seen]
     lost_columns: list[list[float]] = [[] for _ in earlier_classes.releases]
     for j, name in enumerate(names):
         for level in (

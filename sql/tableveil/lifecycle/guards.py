@@ -7,7 +7,7 @@ from tableveil.backend import Ledger, Visibility, WarehouseSession, folded
 from tableveil.errors import Fault, GuardedError, shortened, undecided
 from tableveil.policy import Guard, IfExists, ReleaseGuards, ReleaseTarget
 from tableveil.policy.guards import FIELD
-from tableveil.state.release_attributes import ATTRIBUTES, AttributeResult
+from tableveil.state.release_attributes import AttributeResult, attributes_of
 from tableveil.state.release_objects import LATEST
 from tableveil.state.seen import releases as seen_releases
 
@@ -83,7 +83,7 @@ def _compared(
     if guards.compares_records:
         yield from _of_records(guards, records, before, name)
     if guards.compares_columns and labels is not None:
-        earlier = labels_of(tuple(ATTRIBUTES.of(ledger, [number])[number]))
+        earlier = labels_of(attributes_of(ledger, [number])[number])
         had = {folded(column): labels_before for column, labels_before in earlier.items() if labels_before > 1}
         for column, left in labels.items():
             if left < 2 and (before := had.get(folded(column))):

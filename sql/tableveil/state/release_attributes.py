@@ -1,8 +1,11 @@
 """The quasi-identifiers of releases, before and after."""
 
+import json
+from collections.abc import Collection
 from dataclasses import dataclass
 
-from tableveil.state.mapper import Table
+from tableveil.backend import Ledger
+from tableveil.state import codec
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,5 +36,8 @@ class AttributeResult:
         return self.distinct_after <= 1 < self.distinct_before
 
 
-ATTRIBUTES = Table("release_attributes", AttributeResult, "release", position=True, names={"column": "column_name"})
-"""A view of the documents of releases, by which several are read without the rest: nothing is inserted here."""
+def attributes_of(ledger: Ledger, numbers: Collection[int]) -> dict[int, tuple[AttributeResult, ...]]:
+    """The results of releases by number, read from their documents without the rest."""
+    query = "SELECT number, document->'attributes' FROM tableveil.releases WHERE list_contains(?::BIGINT[], number)"
+    found = ledger.rows(query, [list(numbers)])
+    return {number: codec.typed(tuple[AttributeResult, ...], json.loads(text)) for number, text in found}

@@ -10,7 +10,7 @@ from tableveil.privacy.exposure.found import Exposure
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.risk import ProsecutorRisk
 from tableveil.state.frontiers import FRONTIERS, Found, Frontier, Point
-from tableveil.state.release_attributes import AttributeResult
+from tableveil.state.release_attributes import AttributeResult, attributes_of
 from tableveil.state.release_explanations import CostPart, Explanation, Neighbour, Rejection
 from tableveil.state.releases import RELEASES, RunnerUp
 from tableveil.state.risk_analyses import RISK_ANALYSES, Measure, RiskAnalysis
@@ -52,6 +52,7 @@ def test_views_show_the_figures_of_releases(session: Session) -> None:
     assert first[:4] == (7, 0, "é", 0)
     assert isinstance(first[5], float)
     assert math.isnan(first[5])
+    assert repr(attributes_of(session.ledger, [7, 8])) == repr({7: release.attributes})
     assert second == (7, 1, "age", 1, 2, 0.1, 80, 8, 'a "rule"', None, [[0, 40], [1, 2]], "")
     assert found(session, "guarantees") == [(7, 0, "n", "é", "t", math.inf, 0.1), (7, 1, "m", "", "k", None, 3.0)]
     assert found(session, "exposures") == [(7, 0, ["a"], ["b", "c"], 1, 2, 3, 4, True)]
