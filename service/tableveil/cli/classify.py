@@ -1,7 +1,5 @@
 """The command `classify`: how well classifiers that are trained on a release tell a class."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import click

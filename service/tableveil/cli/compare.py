@@ -1,7 +1,5 @@
 """The command `compare`: two releases side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import click

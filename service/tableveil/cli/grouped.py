@@ -1,7 +1,5 @@
 """The options of a command as one frozen dataclass, each a field that its option or setting annotates."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, Field, fields, is_dataclass

@@ -1,7 +1,5 @@
 """A server in the process of a command, on a database file that nobody else has open."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager

@@ -1,7 +1,5 @@
 """The commands that take a policy: `check-policy` and `submit`."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

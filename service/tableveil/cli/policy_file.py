@@ -1,7 +1,5 @@
 """The policy that a command is about: a file or standard input, with fields that options set over it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

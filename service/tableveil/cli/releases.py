@@ -1,7 +1,5 @@
 """The commands about releases: `releases`, `show`, `export` and `withdraw`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module

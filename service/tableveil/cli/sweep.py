@@ -1,7 +1,5 @@
 """The command `sweep`: what each way to make a release pays, for several gains of the adversary."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from decimal import Decimal

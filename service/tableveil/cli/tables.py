@@ -1,7 +1,5 @@
 """Tables as all commands draw them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 

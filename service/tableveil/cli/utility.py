@@ -1,7 +1,5 @@
 """The command `utility`: what a release still tells of its source."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

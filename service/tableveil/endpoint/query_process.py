@@ -8,8 +8,6 @@ socket with the number N, and opens nothing itself. Once the endpoint is gone, k
 into which queries spilled.
 """
 
-from __future__ import annotations
-
 import base64
 import gc
 import json

@@ -1,7 +1,5 @@
 """A table of a page: texts in cells, the first of each row being its name."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

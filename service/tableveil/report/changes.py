@@ -1,7 +1,5 @@
 """The differences between a release and an earlier one: policy, levels, risk, loss, suppression."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tableveil import wording

@@ -1,7 +1,5 @@
 """The first page of the owner's edition: all that a decision needs, on one sheet of A4."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """A report as the text of an HTML file."""
 
-from __future__ import annotations
-
 from markupsafe import Markup
 
 from tableveil import wording

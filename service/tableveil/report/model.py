@@ -1,7 +1,5 @@
 """A report as what it says: sections of parts, which know nothing of HTML."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,7 +1,5 @@
 """The first page of a report as plain text, for a terminal."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """An option of a command by its field; a module of its own, which commands load without what a server needs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -7,8 +7,6 @@ fit these, two of them together, or a formula.
 All columns and quasi-identifiers share one array of coded rows; `tableveil.privacy.exposure` judges them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The values that follow of columns, and who is found by them, against plain loops over random tables."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The command `compare`: what it says of two releases, in the terminal and as a page."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from xml.etree import ElementTree
 

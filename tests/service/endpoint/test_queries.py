@@ -1,7 +1,5 @@
 """Queries by clients that are not ours: the ADBC driver of Flight SQL, and pyarrow's Flight."""
 
-from __future__ import annotations
-
 import base64
 import json
 import struct

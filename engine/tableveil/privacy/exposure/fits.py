@@ -5,8 +5,6 @@ fit at most half of the others under its label. A column that is independent has
 rule needs no table of chances, and a record's own presence tells nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Plain counts: how many rows, or people, are alone by labels and values, and how many are among few."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

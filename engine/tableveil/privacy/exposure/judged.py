@@ -1,7 +1,5 @@
 """All judgements of columns that are released unchanged, and who is among few by what follows of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

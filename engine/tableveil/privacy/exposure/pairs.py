@@ -1,7 +1,5 @@
 """Pairs of quasi-identifiers that tell more of a column together than each by itself and the other's label."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Fits of ordered own values that are aggregated: all that are near enough stand for an own value."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

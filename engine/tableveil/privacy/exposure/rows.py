@@ -1,7 +1,5 @@
 """Coded rows of classes, and those of which judgements leave few rows, or rows of few people."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Releases: the list, one of them, its report, two beside each other, and the approver's queue."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from starlette.responses import HTMLResponse, Response
