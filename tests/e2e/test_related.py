@@ -155,10 +155,23 @@ def test_a_proposal_compares_one_and_two_known_facts(serve: Serve, place: Path) 
     assert "To be decided Nobody has said who gets the release" in told
     with Client(server.address) as client:
         assert client.check_policy(place / "draft-1.yaml") == []
-    again = (*tables, "--readers", "contract", "--output", str(place / "draft"), "--overwrite")
+    corrected = ("--leave-out", "visits.visit", "--role", "visits.ward=SENSITIVE", "--rows-limit", "0.3")
+    again = (*tables, *corrected, "--readers", "contract", "--output", str(place / "draft"), "--overwrite")
     assert "Recommended is full domain, two known facts, with k = 5" in tableveil(
         "propose", *again, server=server.address
     ).stdout.replace("\n", " ")
+    written = yaml.safe_load((place / "draft-1.yaml").read_text())
+    assert written["tables"]["rows_limit"] == "0.3"
+    roles = {(one.get("table", ""), one["column"]): one["role"] for one in written["attributes"]}
+    assert (roles["visits", "visit"], roles["visits", "ward"]) == ("IDENTIFYING", "SENSITIVE")
+    with Client(server.address) as client:
+        (warning,) = (one for one in client.checked(place / "draft-1.yaml").warnings if "of events" in one)
+    assert warning.startswith("No privacy model names these sensitive columns of events: 'visits.ward'.")
+    mistyped = tableveil("propose", *tables, "--leave-out", "visit.ward", server=server.address)
+    assert "leave_out found 'visit.ward'" in " ".join(mistyped.stderr.split())
+    assert "Did you mean 'visits.ward'?" in " ".join(mistyped.stderr.split())
+    alone = tableveil("propose", *tables, "--recurs", server=server.address)
+    assert "recurs found a statement on one table expected none, with --people" in " ".join(alone.stderr.split())
 
 
 def test_all_tables_are_one_release(people: dict[str, Client], place: Path) -> None:

@@ -6,7 +6,7 @@ from tableveil.errors import Warned, note, shortened, sole
 from tableveil.policy.documentation import says_something
 from tableveil.policy.methods import methods_of
 from tableveil.policy.model import Choose, Policy, Role
-from tableveil.policy.privacy import SensitiveModel
+from tableveil.policy.privacy import SensitiveModel, SensitiveShare
 from tableveil.policy.quality import FIELDS, ClassificationModel
 
 
@@ -41,7 +41,27 @@ def early_warnings(policy: Policy) -> Iterator[Warned]:
             f"{{column: {policy.unprotected[0].column}, l: 2}}{of_lists}.",
             field=sole(attribute.column for attribute in policy.unprotected),
         )
+    yield from _events_without_model(policy)
     yield from notes_of_next(policy)
+
+
+def _events_without_model(policy: Policy) -> Iterator[Warned]:
+    bounded = {(model.table, model.column) for model in policy.privacy_models if isinstance(model, SensitiveShare)}
+    left = [
+        (event, column.column)
+        for event in (policy.related.events if policy.related is not None else ())
+        for column in event.sensitive
+        if (event.name, column.column) not in bounded
+    ]
+    if left:
+        event, column = left[0]
+        names = [each.qualified(name) for each, name in left]
+        yield Warned(
+            f"No privacy model names these sensitive columns of events: {', '.join(map(shortened, names))}. A reader "
+            "who knows a row of a person may learn its value. Add for each, to privacy_models: sensitive_share: "
+            f"{{table: {event.name}, column: {column}, l: 2}}.",
+            field=sole(names),
+        )
 
 
 def notes_of_next(policy: Policy) -> Iterator[Warned]:

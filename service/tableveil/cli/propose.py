@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -22,10 +22,10 @@ from tableveil.cli.tables import listing
 from tableveil.cli.verb import DATABASE, CommandSession, verb
 from tableveil.document import to_yaml
 from tableveil.document.read import read_message
-from tableveil.errors import InvalidError, shortened
+from tableveil.errors import InvalidError, nearest, shortened
 from tableveil.serving.setting import Setting
 from tableveil.v1 import proposal_service_pb2 as v1
-from tableveil.v1.policy_pb2 import Documentation, Hierarchy, Policy, Role
+from tableveil.v1.policy_pb2 import Attribute, Documentation, Hierarchy, Policy, Role
 from tableveil.wording.proposals import LASTING, WAY_COLUMNS, doubt, left, longest, of_records, way_rows
 
 RESULT = v1.Proposal
@@ -44,6 +44,10 @@ class _RelatedTables:
     )
     events: Annotated[tuple[str, ...], Setting("A table of their events; may be repeated.", metavar="TABLE")] = ()
     key: Annotated[str | None, Setting("With --people: the column that joins the tables.", metavar="COLUMN")] = None
+    rows_limit: Annotated[
+        str | None,
+        Setting("With --people: the share of all rows of events that may be removed (0.5).", metavar="SHARE"),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +118,8 @@ def propose(
     PREFIX-1.sql is the statement that does the same. Nothing is released. The proposal also counts values that look
     wrong, and PREFIX-repaired.sql repairs them: propose again with it as --query.
 
-    With --people and --events, one policy of all these tables is tried with one and with two known facts.
+    With --people and --events, one policy of all these tables is tried with one and with two known facts; a column of
+    events goes by TABLE.COLUMN.
 
     With --json, one JSON object per line: the job at each change, then the proposal.
     """
@@ -135,7 +140,8 @@ def propose(
         documented |= _asked_documentation(documented)
     if is_related:
         draft = session.client.draft_policy(related.people or "", events=related.events, key=related.key or "")
-        wanted.policy.CopyFrom(draft.proposal)
+        draft.proposal.tables.rows_limit = related.rows_limit or draft.proposal.tables.rows_limit
+        _correct(draft.proposal, wanted)
     else:
         source.fill(wanted)
     job = session.client.submit_analysis(v1.SubmitProposalRequest(proposal=wanted))
@@ -233,6 +239,54 @@ def _corrected(said: _Said) -> list[v1.CorrectedColumn]:
             raise InvalidError.of("PROPOSAL_INVALID", "hierarchy", found, "COLUMN={…}, a hierarchy as in a policy")
         corrected.setdefault(name, v1.CorrectedColumn(column=name)).hierarchy.CopyFrom(hierarchy)
     return list(corrected.values())
+
+
+_OF_ONE_TABLE = {
+    "recurs": "--recurs",
+    "keep": "--keep",
+    "person_column": "--person",
+    "rows_are_people": "--rows-are-people",
+    "record_column": "--record",
+}
+
+
+def _correct(draft: Policy, wanted: v1.ProposalRequest) -> None:
+    """Makes the draft of related tables the policy to begin with, with what the options say of its columns.
+
+    Raises:
+        InvalidError: an option is for one table, or names no column.
+    """
+    stated = [flag for field, flag in _OF_ONE_TABLE.items() if getattr(wanted, field)]
+    if stated:
+        hint = "Set minimum_level and maximum_level of columns in the policies that are written."
+        raise InvalidError.of(
+            "PROPOSAL_INVALID", stated[0].lstrip("-"), "a statement on one table", "none, with --people", hint
+        )
+    columns = {".".join(filter(None, (one.table, one.column))): one for one in draft.attributes}
+    named = [("leave_out", v1.CorrectedColumn(column=name, role=Role.ROLE_IDENTIFYING)) for name in wanted.leave_out]
+    for option_, correction in (*named, *(("role", one) for one in wanted.correct)):
+        column = _column(columns, correction.column, option_)
+        role = correction.role or Role.ROLE_QUASI_IDENTIFIER
+        hierarchy = correction.hierarchy if correction.HasField("hierarchy") else column.hierarchy
+        changed = Attribute(table=column.table, column=column.column, role=role)
+        if role == Role.ROLE_QUASI_IDENTIFIER:
+            changed.hierarchy.CopyFrom(hierarchy)
+            if not hierarchy.WhichOneof("kind"):
+                changed.hierarchy.suppression_only.SetInParent()
+        column.CopyFrom(changed)
+    for name in wanted.acknowledge:
+        _column(columns, name, "acknowledge").acknowledged = True
+    for field in ("leave_out", "correct", "acknowledge"):
+        wanted.ClearField(field)
+    wanted.policy.CopyFrom(draft)
+
+
+def _column(columns: Mapping[str, Attribute], name: str, option_: str) -> Attribute:
+    """The column of that name, which has the event table's before it; raises `InvalidError` if there is none."""
+    if name not in columns:
+        expected = "a column of the people, or TABLE.COLUMN of events"
+        raise InvalidError.of("PROPOSAL_INVALID", option_, shortened(name), expected, nearest(name, [*columns]))
+    return columns[name]
 
 
 def _kept(text: str) -> v1.KeptColumn:

@@ -3,25 +3,29 @@
 from collections.abc import Sequence
 
 from tableveil.convert.drafts import SUPPRESSION_LIMIT
-from tableveil.errors import InvalidError
+from tableveil.drafting import PolicyDraft, unique
+from tableveil.errors import Fault, InvalidError, nearest, shortened
 from tableveil.v1 import policy_pb2
 from tableveil.v1.draft_service_pb2 import DraftPolicyResponse
 
 _ROWS_LIMIT = "0.5"
+_OTHER_NAME = "A table with another name for the key says it as person of its events, in a policy of your own."
 
 _DAYS = (("31", "91"), ("31",))
 """Bounds of days since the event before: whether somebody came back within a month can be told at each level."""
 
 
 def related_draft_to_proto(
-    tables: Sequence[policy_pb2.TableReference], drafts: Sequence[DraftPolicyResponse], key: str
+    tables: Sequence[policy_pb2.TableReference], guessed: Sequence[tuple[PolicyDraft, DraftPolicyResponse]], key: str
 ) -> DraftPolicyResponse:
     """The draft of people, the first of the `tables`, and of their events, joined by the `key`.
 
     Raises:
-        InvalidError: no key is named, and the tables share none.
+        InvalidError: the tables share no key, or not the named one; it does not number the people; a table is empty.
     """
+    drafts = [draft for _, draft in guessed]
     key = key or _shared_key([draft.proposal for draft in drafts])
+    _check(tables, [draft for draft, _ in guessed], key)
     made = DraftPolicyResponse()
     _fill(made.policy, tables, [draft.policy for draft in drafts], key)
     _fill(made.proposal, tables, [draft.proposal for draft in drafts], key)
@@ -69,10 +73,26 @@ def _shared_key(drafts: Sequence[policy_pb2.Policy]) -> str:
     for column in drafts[0].attributes:
         if column.role == policy_pb2.ROLE_IDENTIFYING and all(column.column in names for names in others):
             return column.column
-    hint = "Name it (--key). Tables with other names for it need a policy of their own."
-    raise InvalidError.of(
-        "DRAFT_INVALID", "key", "no identifying column that all tables have", "the people's key", hint
-    )
+    found = "no identifying column that all tables have"
+    raise InvalidError.of("DRAFT_INVALID", "key", found, "the people's key", f"Name it (--key). {_OTHER_NAME}")
+
+
+def _check(tables: Sequence[policy_pb2.TableReference], drafts: Sequence[PolicyDraft], key: str) -> None:
+    faults = []
+    for i, (table, draft) in enumerate(zip(tables, drafts, strict=True)):
+        shown, facts = shortened(table.table), {column.facts.name: column.facts for column in draft.columns}
+        if key not in facts:
+            expected = f"a column of {shown}, as of the other tables"
+            faults.append(Fault("key", shortened(key), expected, nearest(key, [*facts]) or _OTHER_NAME))
+        elif not facts[key].rows:
+            field = f"events[{i - 1}]" if i else "table"
+            faults.append(Fault(field, f"{shown}, which has no rows", "a table with rows, to draft a policy by"))
+        elif not i and not unique(facts[key]):
+            found = f"{shortened(key)} of {shown}: it {facts[key].counted}"
+            hint = "Is another table that of the people?"
+            faults.append(Fault("key", found, "a column that differs in every row of the people's table", hint))
+    if faults:
+        raise InvalidError.about("DRAFT_INVALID", "no policy can be drafted", faults)
 
 
 def _plain(drafted: policy_pb2.Attribute, *, is_key: bool) -> policy_pb2.Attribute:

@@ -12,6 +12,7 @@ from tableveil.pipelines.job import JobContext, store_result
 from tableveil.pipelines.propose import READERS_UNSAID
 from tableveil.pipelines.work import Work, fitting, policy_work
 from tableveil.policy import Policy, Role, TableReference
+from tableveil.policy.methods.related_tables import RELATED_TABLES
 from tableveil.requests.proposal import ProposalRequest
 from tableveil.source import resolve_source
 from tableveil.source.facts import records_in
@@ -95,7 +96,7 @@ def _run(
             created_at=jobs.now(),
             source=policy.source,
             records=people,
-            notes=tuple(f"Not released: {text}" for text in trials.hidden),
+            notes=(_limits(policy), *(f"Not released: {text}" for text in trials.hidden)),
             decisions=(READERS_UNSAID,) if request.assumed else (),
             repair_query="",
             recommendation=recommendation,
@@ -107,6 +108,14 @@ def _run(
         )
 
     return store_result(job, PROPOSALS, result)
+
+
+def _limits(policy: Policy) -> str:
+    return (
+        f"At most {RELATED_TABLES.options(policy).rows_limit:.0%} of the rows of events may be removed, and "
+        f"{policy.suppression_limit:.0%} of the people, by rows_limit and suppression_limit of the policy. The less "
+        "may be removed, the more is generalized."
+    )
 
 
 @dataclass(frozen=True, slots=True)

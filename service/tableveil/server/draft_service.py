@@ -6,10 +6,11 @@ import grpc
 
 from tableveil.control import Control
 from tableveil.convert.drafts import declare, policy_draft_to_proto
-from tableveil.convert.names import table_from_proto
+from tableveil.convert.names import DEFAULT_SCHEMA, table_from_proto
 from tableveil.convert.privacies import table_privacy_to_proto
 from tableveil.convert.related_drafts import related_draft_to_proto
-from tableveil.errors import InvalidError
+from tableveil.drafting import PolicyDraft
+from tableveil.errors import InvalidError, shortened
 from tableveil.policy import Role
 from tableveil.policy.methods.related_tables import MOST_EVENT_TABLES
 from tableveil.server.call import control_of
@@ -40,7 +41,7 @@ class DraftService(draft_service_pb2_grpc.DraftServiceServicer):
             drafts = [
                 self._draft(table, field, request.source_query, named, control) for field, table in tables.items()
             ]
-        return related_draft_to_proto([*tables.values()], drafts, request.key) if request.events else drafts[0]
+        return related_draft_to_proto([*tables.values()], drafts, request.key) if request.events else drafts[0][1]
 
     def _draft(
         self,
@@ -49,13 +50,14 @@ class DraftService(draft_service_pb2_grpc.DraftServiceServicer):
         query: str,
         named: Mapping[Role, Sequence[str]],
         control: Control,
-    ) -> v1.DraftPolicyResponse:
+    ) -> tuple[PolicyDraft, v1.DraftPolicyResponse]:
         table = table_from_proto(named_table)
-        draft = policy_draft_to_proto(self._drafts.draft(table, control, query, named, field))
+        guessed = self._drafts.draft(table, control, query, named, field)
+        draft = policy_draft_to_proto(guessed)
         privacy = None if query else self._privacies.find(table)
         if privacy is not None:
             declare(draft, table_privacy_to_proto(table, privacy), named)
-        return draft
+        return guessed, draft
 
     def WidenPolicy(  # noqa: N802
         self, request: v1.WidenPolicyRequest, context: grpc.ServicerContext
@@ -73,6 +75,13 @@ def _check(request: v1.DraftPolicyRequest) -> None:
     if len(request.events) > MOST_EVENT_TABLES:
         found = f"{len(request.events)} tables"
         raise InvalidError.of("DRAFT_INVALID", "events", found, f"at most {MOST_EVENT_TABLES}")
+    names = [(one.schema or DEFAULT_SCHEMA, one.table) for one in (request.table, *request.events)]
+    for i, name in enumerate(names[1:]):
+        if name in names[: i + 1]:
+            again = f"{shortened(name[1])}, which is named twice"
+            raise InvalidError.of(
+                "DRAFT_INVALID", f"events[{i}].table", again, "a table of events, beside the people's"
+            )
     alone = ("source_query", "quasi_identifiers", "sensitive") if request.events else ("key",)
     for field in alone:
         if getattr(request, field):

@@ -29,6 +29,7 @@ CREATE TABLE patients AS SELECT i AS pid, 1940 + (hash('born ' || i) % 60)::INTE
 CREATE TABLE visits AS SELECT p * 10 + j AS stay_id, p AS pid, DATE '2023-01-01' + (hash(p || ' ' || j) % 730)::INTEGER
   AS began, began + 3 AS billed, any_of(['eye', 'surgery', 'medicine'], p || ' ward ' || j) AS ward,
   (hash(p || ' cost ' || j) % 100000)::INTEGER / 100 AS lab_result FROM range(310) r(p), range(3) s(j) WHERE j <= p % 3;
+CREATE TABLE nobody AS SELECT * FROM visits LIMIT 0;
 CREATE TABLE unrelated AS SELECT i AS number FROM range(9) r(i);
 """
 
@@ -40,10 +41,11 @@ def jobs(open_manager: Open, session: Session) -> JobManager:
     return open_manager(policy_of=stored_policy)
 
 
-def drafted(database: Database, *events: str, key: str = "") -> policy_pb2.Policy:
+def drafted(database: Database, *events: str, key: str = "", people: str = "patients") -> policy_pb2.Policy:
     drafts = Drafts(database)
-    names = ("patients", *events)
-    found = [policy_draft_to_proto(drafts.draft(TableReference("", "main", name), Control())) for name in names]
+    names = (people, *events)
+    guessed = [drafts.draft(TableReference("", "main", name), Control()) for name in names]
+    found = [(draft, policy_draft_to_proto(draft)) for draft in guessed]
     tables = [policy_pb2.TableReference(schema="main", table=name) for name in names]
     return related_draft_to_proto(tables, found, key).proposal
 
@@ -93,7 +95,8 @@ def test_both_policies_make_releases_without_what_is_refused(
         assert roles["billed"] is Role.IDENTIFYING, "a second date tells the first one"
         assert any(note.startswith("Rows of 'visits' per person: ") for note in each.notes)
         assert any("are left out" in note for note in each.notes)
-    for note in found.notes:
+    assert found.notes[0].startswith("At most 50% of the rows of events may be removed, and 5% of the people")
+    for note in found.notes[1:]:
         column = note.removeprefix("Not released: '").partition("'")[0]
         of, _, name = column.partition(".")
         assert {a.column: a.role for a in visits.attributes}[name] is Role.IDENTIFYING, of
@@ -119,11 +122,24 @@ def test_a_policy_without_a_release_says_why(propose: Propose, database: Databas
     }
 
 
-def test_tables_need_a_key_of_one_name(jobs: JobManager, database: Database) -> None:
+@pytest.mark.parametrize(
+    ("asked", "field", "found"),
+    [
+        ({"events": ("unrelated",)}, "key", "no identifying column that all tables have"),
+        ({"events": ("unrelated",), "key": "pid"}, "key", "'pid'"),
+        ({"events": ("visits",), "key": "patient"}, "key", "'patient'"),
+        ({"events": ("patients",), "people": "visits", "key": "pid"}, "key", "'pid' of 'visits': it has "),
+        ({"events": ("nobody",), "key": "pid"}, "events[0]", "'nobody', which has no rows"),
+    ],
+)
+def test_a_key_numbers_the_people_and_is_in_all_tables(
+    jobs: JobManager, database: Database, asked: dict[str, Any], field: str, found: str
+) -> None:
     with pytest.raises(InvalidError) as refused:
-        drafted(database, "unrelated")
-    assert [fault.field for fault in refused.value.faults] == ["key"]
-    assert drafted(database, "unrelated", key="pid").tables.people.key == "pid"
+        drafted(database, *asked.pop("events"), **asked)
+    fault = refused.value.faults[0]
+    assert fault.field == field
+    assert fault.found.startswith(found)
 
 
 def test_a_request_says_of_one_table_what_the_policy_says_of_all(jobs: JobManager, database: Database) -> None:

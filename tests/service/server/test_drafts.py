@@ -14,6 +14,7 @@ from tableveil.v1.draft_service_pb2_grpc import DraftServiceStub
 from tableveil.v1.policy_pb2 import TableReference as Table
 
 PEOPLE = Table(table="people")
+VISITS = Table(table="visits")
 REQUEST = v1.DraftPolicyRequest(table=PEOPLE)
 
 
@@ -51,8 +52,10 @@ def test_a_client_that_is_gone_ends_the_work(channel: grpc.Channel, drafts: Mock
     ("field", "request_"),
     [
         ("events", v1.DraftPolicyRequest(table=PEOPLE, events=[PEOPLE] * 4)),
-        ("source_query", v1.DraftPolicyRequest(source_query="SELECT 1", events=[PEOPLE])),
-        ("sensitive", v1.DraftPolicyRequest(table=PEOPLE, events=[PEOPLE], sensitive=["a"])),
+        ("events[0].table", v1.DraftPolicyRequest(table=PEOPLE, events=[Table(schema="main", table="people")])),
+        ("events[1].table", v1.DraftPolicyRequest(table=PEOPLE, events=[VISITS, VISITS])),
+        ("source_query", v1.DraftPolicyRequest(source_query="SELECT 1", events=[VISITS])),
+        ("sensitive", v1.DraftPolicyRequest(table=PEOPLE, events=[VISITS], sensitive=["a"])),
         ("key", v1.DraftPolicyRequest(table=PEOPLE, key="a")),
     ],
 )

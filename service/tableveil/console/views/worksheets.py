@@ -365,6 +365,8 @@ def _take_policy(visit: Visit, policy: policy_pb2.Policy) -> None:
         if not (k.isascii() and k.isdecimal() and 0 < int(k) < _MOST_K):
             raise InvalidError.of("K_INVALID", "k", shortened(k), "the least number of people in a class, from 1 on")
         set_k(policy, int(k))
+    if policy.HasField("tables") and "rows_limit" in visit.form:
+        policy.tables.rows_limit = visit.text("rows_limit")
     for field in terms.REPORTED:
         if field in visit.form:
             setattr(policy.documentation, field, visit.text(field))
@@ -410,6 +412,7 @@ def _decide(visit: Visit, kept: Worksheet, error: TableveilError | None = None) 
         "k": r"(policy\.)?(k|privacy_models\[\d+\]\.k_anonymity.*)",
         "recurs": "recurs|record_column",
         "readers": "readers",
+        "rows_limit": r"(policy\.)?tables\.rows_limit",
         **{field: field for field in ("period_column", *terms.SHARES)},
     }
     for position, one in enumerate(kept.policy.attributes):
