@@ -68,13 +68,14 @@ def as_html(comparison: Comparison) -> str:
 
 
 def _notes(first: Side, second: Side) -> Iterator[str]:
+    both = f"{first.release.name} and {second.release.name}"
     if first.release.source != second.release.source:
-        yield "They are releases of different tables: figures can differ because the people do."
+        yield f"{both} are releases of different tables: figures can differ because the people do."
     elif first.release.source_fingerprint != second.release.source_fingerprint:
-        yield "The table changed between them: figures can differ because the people do."
+        yield f"The table changed between {both}: figures can differ because the people do."
     owned = all(wording.has_evidence(side.release) for side in (first, second))
     if owned and not _scores_compare(first.release, second.release):
-        yield "Scores are not compared: quality models, hierarchies or loss ranges differ."
+        yield f"Scores of {both} are not compared: quality models, hierarchies or loss ranges differ."
     for side in (first, second):
         if not wording.has_evidence(side.release):
             yield f"The evidence of {side.release.name} is its owner's: policies, levels and loss are not compared."

@@ -59,7 +59,7 @@ def test_scores_and_losses_are_compared_within_one_hierarchy(run: Run, releases:
         result.loss, result.distinct_after = (0.08, 12) if last < "2025" else (0.02, 4)
     found = lines(run("compare", "3", "4").stdout)
     assert not [line for line in found if line.startswith("score")]
-    assert any("Scores are not compared" in line for line in found)
+    assert any("are not compared: quality models" in line for line in found)
     assert next(line for line in found if line.startswith(column)).endswith("coarser")
 
 
