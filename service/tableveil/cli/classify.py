@@ -13,7 +13,8 @@ from tableveil.cli.request_options import option, request_options
 from tableveil.cli.tables import facts, listing
 from tableveil.cli.verb import CommandSession, verb
 from tableveil.client.names import RELEASES, resource_name
-from tableveil.pages.classification import as_html
+from tableveil.report.classification import page
+from tableveil.report.html import as_html
 from tableveil.v1 import classification_service_pb2 as v1
 
 RESULT = v1.ClassificationReport
@@ -53,7 +54,7 @@ def show_result(session: CommandSession, name: str, html: NewFile | None = None)
     """Writes an assessment as JSON, or as tables for people; and as a page, if there is a path for one."""
     result = session.client.get_result(RESULT, name)
     if html is not None:
-        html.write(as_html(result))
+        html.write(as_html(page(result)))
     session.output.result("classification", result, _report)
 
 

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from tableveil import wording
 from tableveil.cli.files import NewFile, new_file
-from tableveil.cli.tables import listing
+from tableveil.cli.tables import below
 from tableveil.cli.verb import DATABASE, CommandSession, verb
 from tableveil.client.names import RELEASES, resource_name
 from tableveil.errors import DeniedError
@@ -27,8 +27,9 @@ def compare(session: CommandSession, first: str, second: str, html: NewFile | No
 
     Usefulness is compared if `tableveil utility` measured it for both. With --json: both releases.
     """
-    # It loads the templates, which no other command of releases needs.
-    from tableveil.pages.comparison import Side, as_html, compared
+    # They load the templates, which no other command of releases needs.
+    from tableveil.report.comparison import Side, compared, page
+    from tableveil.report.html import as_html
 
     if html is not None:
         html.require_free()
@@ -40,14 +41,11 @@ def compare(session: CommandSession, first: str, second: str, html: NewFile | No
     sides = [Side(release, measured.get(release.name)) for release in releases]
     comparison = compared(*sides)
     if html is not None:
-        html.write(as_html(comparison))
+        html.write(as_html(page(comparison)))
         return
     parts: list[RenderableType] = [Text(wording.printable(comparison.title), style="bold")]
     for table in comparison.tables:
-        rows = [tuple(map(wording.printable, row)) for row in table.rows]
-        columns = tuple(map(wording.printable, table.columns))
-        numbers = [columns[i] for i in table.numbers]
-        parts += [Text(""), Text(table.caption, style="bold"), listing(columns, rows, "none", numbers=numbers)]
+        parts += below(table, "none")
     parts += [Text(f"note: {wording.printable(note)}") for note in comparison.notes]
     session.output.show(Group(*parts))
 

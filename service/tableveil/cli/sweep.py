@@ -16,7 +16,8 @@ from tableveil.cli.policy_file import PolicyFile, policy_argument
 from tableveil.cli.request_options import option, request_options
 from tableveil.cli.tables import facts, listing
 from tableveil.cli.verb import CommandSession, verb
-from tableveil.pages.payouts import amount, as_html, as_svg, curves, maximum, percent
+from tableveil.report.html import as_html
+from tableveil.report.payouts import amount, as_svg, curves, maximum, page, percent
 from tableveil.v1 import payout_service_pb2 as v1
 
 RESULT = v1.PayoutSweep
@@ -43,7 +44,7 @@ def _gains(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
     return gains
 
 
-_FORMATS: dict[str, Callable[[v1.PayoutSweep], str]] = {HTML: as_html, SVG: as_svg}
+_FORMATS: dict[str, Callable[[v1.PayoutSweep], str]] = {HTML: lambda sweep: as_html(page(sweep)), SVG: as_svg}
 
 
 @click.command()

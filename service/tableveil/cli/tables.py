@@ -1,12 +1,20 @@
 """Tables as all commands draw them."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
+
+from tableveil import wording
+
+if TYPE_CHECKING:
+    from tableveil.report.model import Grid
 
 _GAP = 2
 """Columns between columns."""
@@ -20,6 +28,13 @@ def listing(
     If lines are too short for whole words in columns, each thing has a block of lines instead.
     """
     return _Listing(columns, rows, numbers) if rows else Text(if_empty)
+
+
+def below(grid: Grid, if_empty: str = "") -> list[RenderableType]:
+    """A table of a report below its caption, after an empty line."""
+    columns, *rows = (tuple(map(wording.printable, row)) for row in (grid.columns, *grid.rows))
+    numbers = [columns[i] for i in grid.numbers]
+    return [Text(""), Text(grid.caption, style="bold"), listing(columns, rows, if_empty, numbers=numbers)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,18 +10,18 @@ from rich.text import Text
 from tableveil import wording
 from tableveil.cli.files import NewFile, new_file
 from tableveil.cli.follow import follow
-from tableveil.cli.tables import listing
+from tableveil.cli.tables import below, listing
 from tableveil.cli.verb import DATABASE, CommandSession, verb
 from tableveil.client.names import RELEASES, resource_name
-from tableveil.pages.utility import as_html, changes, number
+from tableveil.report.html import as_html
+from tableveil.report.model import Grid
+from tableveil.report.utility import CHANGE, changes, moved_rates, number, page
 from tableveil.v1 import utility_service_pb2
 from tableveil.v1.utility_service_pb2 import ColumnUtility, Spread
-from tableveil.wording.rates import RATE_COLUMNS, RATES, moved_rates
 
 RESULT = utility_service_pb2.UtilityReport
 
 _MOST_CHANGES = 10
-_CHANGE = ("columns", "measure", "before", "after", "change")
 
 
 @click.command()
@@ -46,7 +46,7 @@ def show_result(session: CommandSession, name: str, html: NewFile | None = None)
     """Writes a utility report as JSON, or as tables for people; and as a page, if there is a path for one."""
     result = session.client.get_result(RESULT, name)
     if html is not None:
-        html.write(as_html(result))
+        html.write(as_html(page(result)))
     session.output.result("utility_report", result, _report)
 
 
@@ -64,17 +64,14 @@ def _report(report: utility_service_pb2.UtilityReport) -> RenderableType:
         )
         for column in report.columns
     ]
-    changed = [tuple(map(wording.printable, row)) for row in changes(report)[:_MOST_CHANGES]]
+    changed = Grid("Associations that changed most", CHANGE, changes(report, _MOST_CHANGES), frozenset({2, 3, 4}))
     parts: list[RenderableType] = [
         Text(f"{report.name} of {report.release}: before → after", style="bold"),
         listing(columns, rows, "", numbers=columns[2:]),
-        Text(""),
-        Text("Associations that changed most", style="bold"),
-        listing(_CHANGE, changed, "", numbers=_CHANGE[2:]),
+        *below(changed),
     ]
     if report.rates:
-        rates = [tuple(map(wording.printable, row)) for row in moved_rates(report)]
-        parts += [Text(""), Text(RATES, style="bold"), listing(RATE_COLUMNS, rates, "", numbers=RATE_COLUMNS[2:])]
+        parts += below(moved_rates(report))
     parts += [Text(f"note: {wording.printable(note)}") for note in report.notes]
     return Group(*parts)
 

@@ -8,17 +8,17 @@ from collections.abc import Iterator
 
 from tableveil import wording
 from tableveil.report.facts import PublicColumn, PublicFacts, treatment_of
-from tableveil.report.model import Grid, Part, Sentences, Shares, Terms, Words
+from tableveil.report.model import Grid, Part, Sentences, Terms, Words, shares
 from tableveil.report.public import exposure_grid, labels, models
 from tableveil.report.reached import asked, reached
+from tableveil.report.utility import ABOUT_RATES, changes, moved_rates
 from tableveil.report.words import NOT_STATED, ROLES, columns_of_lists, identifying, of_people, role_of, stated
 from tableveil.v1 import policy_pb2
 from tableveil.v1.classification_service_pb2 import ClassificationReport, Classifier
 from tableveil.v1.release_service_pb2 import AttributeResult, Guarantee, Release, SuppressedLabel
-from tableveil.v1.utility_service_pb2 import Association, ColumnUtility, Spread, UtilityReport
+from tableveil.v1.utility_service_pb2 import ColumnUtility, Spread, UtilityReport
 from tableveil.wording.distinct import before_and_after
 from tableveil.wording.exposures import counted
-from tableveil.wording.rates import ABOUT_RATES, RATE_COLUMNS, RATES, moved_rates
 
 MOST_CHARTS = 12
 """Columns whose distribution is drawn; the others are named."""
@@ -161,9 +161,8 @@ def utility(report: UtilityReport | None, classification: ClassificationReport |
     if report is not None:
         yield from _distributions(report)
         yield from _associations(report)
-        if rates := tuple(moved_rates(report)):
-            yield Grid(RATES, RATE_COLUMNS, rates, frozenset({2, 3}))
-            yield Words(ABOUT_RATES)
+        if report.rates:
+            yield from (moved_rates(report), Words(ABOUT_RATES))
         yield Sentences((f"Measured by {report.name}.", *report.notes))
     if classification is not None:
         yield from _classifiers(classification)
@@ -180,7 +179,7 @@ def _distributions(report: UtilityReport) -> Iterator[Part]:
             (word, tuple(_shares(spread).get(name, 0.0) for name in names))
             for word, spread in (("before", one.before), ("after", one.after))
         )
-        yield Shares(f"{one.column} before and after", "value", tuple(map(wording.short, names)), series)
+        yield shares(f"{one.column} before and after", "value", tuple(map(wording.short, names)), series)
     left = [one.column for one in report.columns if one not in drawn]
     if left:
         yield Words(
@@ -200,21 +199,10 @@ def _shares(spread: Spread) -> dict[str, float]:
 
 
 def _associations(report: UtilityReport) -> Iterator[Part]:
-    def change(one: Association) -> float:
-        return abs(one.after - one.before) if one.HasField("after") else abs(one.before)
-
-    changed = sorted((one for one in report.associations if one.HasField("before")), key=change, reverse=True)
-    rows = tuple(
-        (
-            f"{one.first} and {one.second}",
-            "correlation" if one.measure == "correlation" else "Cramér's V",
-            f"{one.before:.3f}",
-            f"{one.after:.3f}" if one.HasField("after") else "none",
-        )
-        for one in changed[:MOST_CHANGES]
-    )
-    if rows:
-        yield Grid("Associations that changed most", ("columns", "measure", "before", "after"), rows, frozenset({2, 3}))
+    if rows := changes(report, MOST_CHANGES):
+        names = ("columns", "measure", "before", "after")
+        shown = tuple(row[: len(names)] for row in rows)
+        yield Grid("Associations that changed most", names, shown, frozenset({2, 3}))
 
 
 def _classifiers(classification_report: ClassificationReport) -> Iterator[Part]:

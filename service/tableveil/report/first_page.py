@@ -51,8 +51,10 @@ def first_page(facts: PublicFacts, evidence: OwnerEvidence, situation: Situation
             "The rows that readers get",
             (
                 SideBySide(
-                    (made_up_rows(facts, release.policy),),
-                    (Words(_left(release)), *_estimates(release), *_others(release, evidence.others)),
+                    (
+                        (made_up_rows(facts, release.policy),),
+                        (Words(_left(release)), *_estimates(release), *_others(release, evidence.others)),
+                    )
                 ),
             ),
         ),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tableveil import wording
 from tableveil.report import proof, public
-from tableveil.report.changes import changes
+from tableveil.report.comparison import changes
 from tableveil.report.evidence import columns, guarantees, suppressed, utility
 from tableveil.report.facts import PublicFacts
 from tableveil.report.first_page import first_page

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from tableveil import wording
 from tableveil.report.facts import PublicFacts
-from tableveil.report.model import Grid, Part, Report, Section, Shares, Terms, Words
+from tableveil.report.model import Figure, Grid, Part, Report, Section, Terms, Words, shares
 from tableveil.report.reached import reached
 from tableveil.report.threats import Situation, threats
 from tableveil.report.words import (
@@ -222,15 +222,15 @@ def _risk(facts: PublicFacts) -> Iterator[Part]:
         yield distribution((("released", facts.sizes),))
 
 
-def distribution(series: tuple[tuple[str, tuple[tuple[int, int], ...]], ...]) -> Shares:
+def distribution(series: tuple[tuple[str, tuple[tuple[int, int], ...]], ...]) -> Figure:
     """The records by the sizes of their classes."""
-    names, shares = [], []
+    names, parts = [], []
     for low, high in SIZES:
         names.append(str(low) if low == high else f"{low:,} or more" if high is None else f"{low} to {high}")
     for name, sizes in series:
         whole = sum(size * classes for size, classes in sizes) or 1
-        shares.append((name, tuple(_share(sizes, low, high) / whole for low, high in SIZES)))
-    return Shares("Records by the size of their class", "records in a class", tuple(names), tuple(shares))
+        parts.append((name, tuple(_share(sizes, low, high) / whole for low, high in SIZES)))
+    return shares("Records by the size of their class", "records in a class", tuple(names), tuple(parts))
 
 
 def _share(sizes: tuple[tuple[int, int], ...], low: int, high: int | None) -> int:

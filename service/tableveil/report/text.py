@@ -2,9 +2,10 @@
 
 import textwrap
 from collections.abc import Iterator
+from itertools import chain
 
 from tableveil import wording
-from tableveil.report.model import Blanks, Grid, Part, Report, Sentences, Shares, SideBySide, Terms, Words
+from tableveil.report.model import Grid, Part, Report, Sentences, SideBySide, Terms, Words
 
 WIDTH = 80
 
@@ -33,11 +34,9 @@ def _lines(part: Part) -> Iterator[str]:
                 yield from _wrapped(f"{name}: {text}")
         case Grid(_, columns, rows):
             yield from _table(columns, rows)
-        case SideBySide(left, right):
-            for one in (*left, *right):
+        case SideBySide(columns):
+            for one in chain.from_iterable(columns):
                 yield from _lines(one)
-        case Shares() | Blanks():
-            return
 
 
 def _table(columns: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> Iterator[str]:

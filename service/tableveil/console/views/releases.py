@@ -9,7 +9,7 @@ from tableveil.console.questions import Question, questions, quoted
 from tableveil.console.render import fragment
 from tableveil.console.visit import Visit, status_of
 from tableveil.errors import NotFoundError, TableveilError
-from tableveil.pages.comparison import Side, compared
+from tableveil.report.comparison import Side, compared
 from tableveil.v1 import release_service_pb2 as v1
 from tableveil.v1 import report_service_pb2
 

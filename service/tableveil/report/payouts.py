@@ -1,14 +1,12 @@
 """The chart of a payout sweep, and the table below it: payouts as shares of the unchanged source's worth."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-
-from markupsafe import Markup
+from functools import partial
 
 from tableveil import wording
-from tableveil.pages.charts import Line, lines
-from tableveil.pages.environment import environment
+from tableveil.pages import Line, lines
+from tableveil.report.model import Figure, Grid, Report
 from tableveil.v1 import payout_service_pb2
 from tableveil.v1.payout_service_pb2 import (
     AMONG_POPULATION,
@@ -93,21 +91,19 @@ def as_svg(sweep: payout_service_pb2.PayoutSweep) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{drawn}\n'
 
 
-def as_html(sweep: payout_service_pb2.PayoutSweep) -> str:
-    """The text of an HTML file, which has all numbers too."""
+def page(sweep: payout_service_pb2.PayoutSweep) -> Report:
+    """The page of a sweep, which has all numbers too."""
     of = wording.short(", ".join(sweep.quasi_identifiers))
-    return (
-        environment()
-        .get_template("payouts.html")
-        .render(
-            title=_title(sweep),
-            about=f"{sweep.records:,} records; benefit {amount(sweep.publisher_benefit)} each; an attack costs "
-            f"{amount(sweep.adversary_cost)}.",
-            chart=_chart(sweep),
-            lowest=f"{_LOWEST:g} %",
-            columns=("release", "among", "gain", "payout", "% of maximum", "suppressed", "attacked", f"levels of {of}"),
-            rows=[_row(curve, i, sweep) for curve in curves(sweep) for i in range(len(curve.points))],
-        )
+    columns = ("release", "among", "gain", "payout", "% of maximum", "suppressed", "attacked", f"levels of {of}")
+    rows = tuple(_row(curve, i, sweep) for curve in curves(sweep) for i in range(len(curve.points)))
+    return Report(
+        title=_title(sweep),
+        edition=f"{sweep.records:,} records; benefit {amount(sweep.publisher_benefit)} each; an attack costs "
+        f"{amount(sweep.adversary_cost)}.",
+        opening=(
+            Figure(partial(_chart, sweep), note=f"Payouts below {_LOWEST:g} % of the maximum are not drawn."),
+            Grid("All payouts", columns, rows, frozenset(range(2, 7))),
+        ),
     )
 
 
@@ -115,7 +111,7 @@ def _title(sweep: payout_service_pb2.PayoutSweep) -> str:
     return f"Payouts of releases of {wording.table_name(sweep.source)}"
 
 
-def _chart(sweep: payout_service_pb2.PayoutSweep) -> Markup:
+def _chart(sweep: payout_service_pb2.PayoutSweep) -> str:
     drawn = [_line(curve, sweep) for curve in curves(sweep)]
     lowest = min((y for line in drawn for _, y in line.points), default=0.0)
     span = (max(lowest, _LOWEST), 100.0)
@@ -132,7 +128,7 @@ def _line(curve: Curve, sweep: payout_service_pb2.PayoutSweep) -> Line:
     )
 
 
-def _row(curve: Curve, i: int, sweep: payout_service_pb2.PayoutSweep) -> Sequence[str]:
+def _row(curve: Curve, i: int, sweep: payout_service_pb2.PayoutSweep) -> tuple[str, ...]:
     point, payout = curve.points[i], curve.payouts()[i]
     return (
         curve.label,

@@ -1,13 +1,11 @@
 """The page of a classifier assessment: accuracies as bars, ROC curves, and all figures."""
 
 from collections.abc import Iterator
-
-from markupsafe import Markup
+from functools import partial
 
 from tableveil import wording
-from tableveil.pages.charts import Line, lines, share_bars
-from tableveil.pages.environment import environment
-from tableveil.pages.table import PageTable
+from tableveil.pages import Line, lines, share_bars
+from tableveil.report.model import Figure, Grid, Heading, Part, Report, Section, Sentences, SideBySide, Words
 from tableveil.v1 import classification_service_pb2 as v1
 
 MOST_CURVES = 6
@@ -24,27 +22,27 @@ _GROUPS = {
 _CHANCE = Line("by chance", [(0.0, 0.0), (1.0, 1.0)], 3, 2)
 
 
-def as_html(report: v1.ClassificationReport) -> str:
-    """The text of an HTML file."""
-    return (
-        environment()
-        .get_template("classification.html")
-        .render(
-            report=report,
-            summary=_summary(report),
-            assessments=[
-                (
-                    assessment,
-                    _accuracies(assessment),
-                    _figures(assessment),
-                    list(_curves(assessment)),
-                    _by_class(assessment),
-                    list(_confusions(assessment)),
-                )
-                for assessment in report.assessments
-            ],
-        )
+def page(report: v1.ClassificationReport) -> Report:
+    """The page of an assessment."""
+    return Report(
+        title=f"Classifiers trained on {report.release}",
+        opening=(Words(_summary(report)), Sentences(tuple(report.warnings))),
+        sections=tuple(Section("", f"Class: {one.class_column}", tuple(_parts(one))) for one in report.assessments),
     )
+
+
+def _parts(assessment: v1.ClassAssessment) -> Iterator[Part]:
+    records, classes = wording.count(assessment.records), len(assessment.labels)
+    yield Words(f"By {', '.join(assessment.features)}. {records} records, {classes} classes.")
+    yield Heading("Accuracy: the share of the records told right")
+    yield Words("Baseline: always the most frequent class.")
+    yield Figure(partial(_accuracies, assessment))
+    yield _figures(assessment)
+    yield Heading("ROC curves, with the area under each")
+    yield SideBySide(tuple((curves,) for curves in _curves(assessment)))
+    yield _by_class(assessment)
+    yield Heading("Confusion: true classes, and the classes that each classifier tells")
+    yield from _confusions(assessment)
 
 
 def _summary(report: v1.ClassificationReport) -> str:
@@ -67,7 +65,7 @@ def _sides(classifier_comparison: v1.ClassifierComparison) -> tuple[tuple[str, v
     return ("original", classifier_comparison.original), ("anonymized", classifier_comparison.anonymized)
 
 
-def _accuracies(assessment: v1.ClassAssessment) -> Markup:
+def _accuracies(assessment: v1.ClassAssessment) -> str:
     comparisons = assessment.comparisons
     return share_bars(
         f"Accuracy in telling {assessment.class_column}: the share of the records told right",
@@ -81,9 +79,9 @@ def _accuracies(assessment: v1.ClassAssessment) -> Markup:
     )
 
 
-def _figures(assessment: v1.ClassAssessment) -> PageTable:
+def _figures(assessment: v1.ClassAssessment) -> Grid:
     columns = ("classifier", "baseline", "original", "anonymized", "relative", "Brier original", "Brier anonymized")
-    rows = [
+    rows = tuple(
         (
             classifier_name(comparison.classifier),
             f"{assessment.baseline.accuracy:.4f}",
@@ -94,11 +92,11 @@ def _figures(assessment: v1.ClassAssessment) -> PageTable:
             f"{comparison.anonymized.brier:.4f}",
         )
         for comparison in assessment.comparisons
-    ]
-    return PageTable(f"{assessment.class_column}: accuracy, and Brier score", columns, rows)
+    )
+    return Grid(f"{assessment.class_column}: accuracy, and Brier score", columns, rows, frozenset(range(1, 7)))
 
 
-def _curves(assessment: v1.ClassAssessment) -> Iterator[tuple[str, Markup]]:
+def _curves(assessment: v1.ClassAssessment) -> Iterator[Figure]:
     """One chart per class; with two classes, one chart, since each curve mirrors the other."""
     sizes = [sum(one.predicted) for one in assessment.baseline.classes]
     frequent = sorted(range(len(sizes)), key=lambda i: (-sizes[i], i))[:MOST_CURVES]
@@ -114,10 +112,8 @@ def _curves(assessment: v1.ClassAssessment) -> Iterator[tuple[str, Markup]]:
             title = (
                 f"{assessment.class_column}: {assessment.labels[position]}, {wording.count(sizes[position])} records"
             )
-            drawn = lines(
-                title, "false positive rate", "true positive rate", [*curves, _CHANCE], (0.0, 1.0), (0.0, 1.0)
-            )
-            yield title, drawn
+            rates = ("false positive rate", "true positive rate")
+            yield Figure(partial(lines, title, *rates, [*curves, _CHANCE], (0.0, 1.0), (0.0, 1.0)), title)
 
 
 def _curve(classifier_comparison: v1.ClassifierComparison, side: str, measures: v1.ClassMeasures) -> Line:
@@ -126,8 +122,8 @@ def _curve(classifier_comparison: v1.ClassifierComparison, side: str, measures: 
     return Line(label, points, _GROUPS[classifier_comparison.classifier], int(side == "anonymized"))
 
 
-def _by_class(assessment: v1.ClassAssessment) -> PageTable:
-    rows = [
+def _by_class(assessment: v1.ClassAssessment) -> Grid:
+    rows = tuple(
         (
             *(label, classifier_name(comparison.classifier), side),
             f"{one.precision:.4f}" if one.HasField("precision") else "undefined",
@@ -138,19 +134,16 @@ def _by_class(assessment: v1.ClassAssessment) -> PageTable:
         for comparison in assessment.comparisons
         for side, measures in _sides(comparison)
         for one in [measures.classes[position]]
-    ]
+    )
     columns = ("class", "classifier", "trained on", "precision", "recall", "AUC")
-    return PageTable(f"{assessment.class_column}: by class", columns, rows, texts=3)
+    return Grid(f"{assessment.class_column}: by class", columns, rows, frozenset({3, 4, 5}))
 
 
-def _confusions(assessment: v1.ClassAssessment) -> Iterator[PageTable]:
+def _confusions(assessment: v1.ClassAssessment) -> Iterator[Grid]:
     """A table of true and predicted classes for each classifier and side."""
     columns = ("records of", *(f"told {label}" for label in assessment.labels))
     for comparison in assessment.comparisons:
         for side, measures in _sides(comparison):
-            rows = [(one.label, *map(wording.count, one.predicted)) for one in measures.classes]
-            yield PageTable(
-                f"{assessment.class_column}: classes that {classifier_name(comparison.classifier)} tells, {side}",
-                columns,
-                rows,
-            )
+            rows = tuple((one.label, *map(wording.count, one.predicted)) for one in measures.classes)
+            caption = f"{assessment.class_column}: classes that {classifier_name(comparison.classifier)} tells, {side}"
+            yield Grid(caption, columns, rows, frozenset(range(1, len(columns))), matrix=True)

@@ -3,20 +3,25 @@
 import datetime
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
-from markupsafe import Markup
-
 from tableveil import wording
-from tableveil.pages.charts import heat_map, share_bars
-from tableveil.pages.environment import environment
+from tableveil.pages import heat_map, share_bars
+from tableveil.report.model import Figure, Grid, Part, Report, Section, Sentences, SideBySide, Words
 from tableveil.v1 import utility_service_pb2
 from tableveil.v1.utility_service_pb2 import ColumnUtility, Spread, UtilityReport
-from tableveil.wording.rates import ABOUT_RATES, RATE_COLUMNS, RATES, moved_rates
 
 MOST_CHANGES = 30
 """Pairs of columns whose association changed most, which are listed."""
+
+CHANGE = ("columns", "measure", "before", "after", "change")
+"""The heads of their table's columns."""
+
+ABOUT_RATES = (
+    "A rate is the share of a label's records that have a value, of labels that at least 30 people have in the source "
+    "and in the release. A reader of the release computes the second one."
+)
 
 _MOST_DRAWN = 30
 """Columns with charts; the numbers of all others are there."""
@@ -25,36 +30,47 @@ _SIDES: tuple[Literal["before"], Literal["after"]] = ("before", "after")
 
 _EVERY_VALUE = "* (any value)"
 
-
-@dataclass(frozen=True, slots=True)
-class Distribution:
-    """A chart of shares, and its numbers: a row for each label, with the records of each series."""
-
-    caption: str
-    chart: Markup
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
+_ABOUT_SQUARES = (
+    "Cramér\N{RIGHT SINGLE QUOTATION MARK}s V, corrected for bias: 0 if one column tells nothing of the other, 1 if it "
+    "tells all. Numbers are divided into ten parts for it. Darker is stronger; grey: not defined, because a column has "
+    "a single value. The table below has the numbers."
+)
 
 
-def as_html(report: UtilityReport) -> str:
-    """The text of an HTML file."""
-    names = list(dict.fromkeys(name for one in report.associations for name in (one.first, one.second)))
-    return (
-        environment()
-        .get_template("utility.html")
-        .render(
-            report=report,
-            columns=[
-                (column, _about(column), list(distributions(column)) if i < _MOST_DRAWN else [], _statistics(column))
-                for i, column in enumerate(report.columns)
-            ],
-            drawn=_MOST_DRAWN,
-            names=names,
-            squares=[(side, _square(report, names, side)) for side in _SIDES if names],
-            changes=changes(report),
-            rates=(RATES, RATE_COLUMNS, list(moved_rates(report)), ABOUT_RATES),
-        )
+def page(report: UtilityReport) -> Report:
+    """The page of a report."""
+    return Report(
+        title=f"Usefulness of {report.release}",
+        edition="For the owner of the source: it shows values of the source.",
+        opening=(Sentences(tuple(report.notes)), *_drawn(report)),
+        sections=tuple(_sections(report)),
     )
+
+
+def _drawn(report: UtilityReport) -> Iterator[Words]:
+    if len(report.columns) > _MOST_DRAWN:
+        yield Words(f"The first {_MOST_DRAWN} of {len(report.columns)} columns have charts; all have their numbers.")
+
+
+def _sections(report: UtilityReport) -> Iterator[Section]:
+    for i, column in enumerate(report.columns):
+        drawn = distributions(column) if i < _MOST_DRAWN else ()
+        rows = tuple(_statistics(column))
+        figures = Grid(f"{column.column}: figures", ("", *_SIDES), rows, frozenset({1, 2}))
+        yield Section("", column.column, (Words(_about(column)), *drawn, figures))
+    if report.rates:
+        rates = moved_rates(report)
+        yield Section("", rates.caption, (Words(ABOUT_RATES), rates))
+    if report.associations:
+        yield Section("", "How columns go together", tuple(_together(report)))
+
+
+def _together(report: UtilityReport) -> Iterator[Part]:
+    names = tuple(dict.fromkeys(name for one in report.associations for name in (one.first, one.second)))
+    yield Words(_ABOUT_SQUARES)
+    yield SideBySide(tuple((Figure(partial(_square, report, names, side), side),) for side in _SIDES))
+    yield Sentences(names, numbered=True)
+    yield Grid("The greatest changes", CHANGE, changes(report, MOST_CHANGES), frozenset({2, 3, 4}))
 
 
 def _about(column: ColumnUtility) -> str:
@@ -64,7 +80,7 @@ def _about(column: ColumnUtility) -> str:
     return text
 
 
-def distributions(column: ColumnUtility) -> Iterator[Distribution]:
+def distributions(column: ColumnUtility) -> Iterator[Figure]:
     """One chart of both sides, or two if no label of the source was released."""
     sides = {"before": _records(column, column.before), "after": _records(column, column.after)}
     before, after = sides.values()
@@ -75,15 +91,16 @@ def distributions(column: ColumnUtility) -> Iterator[Distribution]:
         yield _distribution(column.column, {word: counted})
 
 
-def _distribution(name: str, sides: Mapping[str, Mapping[str, int]]) -> Distribution:
+def _distribution(name: str, sides: Mapping[str, Mapping[str, int]]) -> Figure:
     labels = list(dict.fromkeys(label for counted in sides.values() for label in counted))
     shares = []
     for word, counted in sides.items():
         records = sum(counted.values()) or 1
         shares.append((word, [counted.get(label, 0) / records for label in labels]))
     title = f"{name}: {' and '.join(sides)}"
-    rows = [(label, *(wording.count(counted.get(label, 0)) for counted in sides.values())) for label in labels]
-    return Distribution(f"{title}, records", share_bars(title, labels, shares), ("value", *sides), rows)
+    rows = tuple((label, *(wording.count(counted.get(label, 0)) for counted in sides.values())) for label in labels)
+    numbers = Grid(f"{title}, records", ("value", *sides), rows, frozenset({1, 2}))
+    return Figure(partial(share_bars, title, labels, shares), numbers=numbers)
 
 
 def _records(column: ColumnUtility, spread: Spread) -> dict[str, int]:
@@ -138,7 +155,7 @@ def _is_date(type_: str) -> bool:
     return type_ == "DATE" or type_.startswith("TIMESTAMP")
 
 
-def _square(report: UtilityReport, names: Sequence[str], word: Literal["before", "after"]) -> Markup:
+def _square(report: UtilityReport, names: Sequence[str], word: Literal["before", "after"]) -> str:
     places = {name: place for place, name in enumerate(names)}
     values = {
         (places[one.first], places[one.second]): getattr(one, word) if one.HasField(word) else None
@@ -148,14 +165,14 @@ def _square(report: UtilityReport, names: Sequence[str], word: Literal["before",
     return heat_map(f"Cramér's V {word}", names, values)
 
 
-def changes(report: UtilityReport) -> list[tuple[str, str, str, str, str]]:
+def changes(report: UtilityReport, most: int) -> tuple[tuple[str, ...], ...]:
     """Columns, measure, before, after and change, the greatest changes first; a measure undefined after is lost."""
 
     def change(one: utility_service_pb2.Association) -> float:
         return abs(one.after - one.before) if one.HasField("after") else abs(one.before)
 
     changed = sorted((one for one in report.associations if one.HasField("before")), key=change, reverse=True)
-    return [
+    return tuple(
         (
             f"{one.first} and {one.second}",
             "correlation" if one.measure == "correlation" else "Cramér's V",
@@ -163,5 +180,24 @@ def changes(report: UtilityReport) -> list[tuple[str, str, str, str, str]]:
             f"{one.after:.3f}" if one.HasField("after") else "none",
             f"{one.after - one.before:+.3f}" if one.HasField("after") else "",
         )
-        for one in changed[:MOST_CHANGES]
-    ]
+        for one in changed[:most]
+    )
+
+
+def moved_rates(report: UtilityReport) -> Grid:
+    """The rates of values under labels that moved most."""
+    rows = tuple(
+        (
+            _named(one.column, one.label if one.HasField("label") else None),
+            _named(one.of, one.value if one.HasField("value") else None),
+            f"{wording.share(one.having_before / one.records_before)} of {wording.count(one.records_before)}",
+            f"{wording.share(one.having_after / one.records_after)} of {wording.count(one.records_after)}",
+        )
+        for one in report.rates
+    )
+    return Grid("Rates that moved most", ("label", "value", "source", "release"), rows, frozenset({2, 3}))
+
+
+def _named(column: str, text: str | None) -> str:
+    shown = "NULL" if text is None else "(empty text)" if text == "" else wording.short(text)
+    return f"{wording.short(column)}: {shown}"

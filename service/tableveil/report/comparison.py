@@ -3,20 +3,21 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from google.protobuf.json_format import MessageToDict
 
 from tableveil import wording
 from tableveil.convert import privacy_in_words
-from tableveil.pages.environment import environment
-from tableveil.pages.table import PageTable
+from tableveil.report.facts import treatment_of
+from tableveil.report.model import Grid, Report, Section, Sentences
+from tableveil.report.words import method_of, named
 from tableveil.v1.policy_pb2 import Hierarchy, Policy
 from tableveil.v1.release_service_pb2 import RELEASE_OBJECT_KIND_EVENTS, AttributeResult, Release
 from tableveil.v1.utility_service_pb2 import UtilityReport
 from tableveil.wording.methods import method_words
 
-_NONE = "none"
+_NONE, _UNLABELLED = "none", "no quasi-identifier"
 
 _Model = Mapping[str, Mapping[str, object]]
 
@@ -37,34 +38,75 @@ class Comparison:
     """Tables that have a column for each of two releases, and sentences about what cannot be compared."""
 
     title: str
-    notes: Sequence[str]
-    tables: Sequence[PageTable]
+    notes: tuple[str, ...]
+    tables: tuple[Grid, ...]
 
 
 def compared(first: Side, second: Side) -> Comparison:
     """Puts two releases side by side, with the figures that are equal too."""
+    title = f"{first.release.name} and {second.release.name} compared"
+    return Comparison(title, tuple(_notes(first, second)), tuple(_tables(first, second)))
+
+
+def page(comparison: Comparison) -> Report:
+    """The page of a comparison."""
+    return Report(
+        title=comparison.title,
+        edition="For the owner of the tables.",
+        opening=(Sentences(comparison.notes),),
+        sections=tuple(
+            Section("", one.caption, (replace(one, caption=f"{comparison.title}: {one.caption}"),))
+            for one in comparison.tables
+        ),
+    )
+
+
+def _tables(first: Side, second: Side) -> Iterator[Grid]:
     sides = (first.release, second.release)
     names = tuple(release.name for release in sides)
     owned = all(map(wording.has_evidence, sides))
-    overview = [*_overview(*sides), *(_of_owners(*sides) if owned else ())]
-    tables = [PageTable("In short", ("", *names, "change"), overview, texts=4)]
+    overview = (*_overview(*sides), *(_of_owners(*sides) if owned else ()))
+    yield Grid("In short", ("", *names, "change"), overview)
     if owned:
         heads = ("quasi-identifier", *(f"level, {name}" for name in names), *(f"loss, {name}" for name in names))
-        tables.append(PageTable("Quasi-identifiers", (*heads, "change"), list(_levels(*sides)), texts=6))
-    tables.append(PageTable("Risk after release", ("", *names, "change"), list(_risks(*sides)), texts=4))
+        yield Grid("Quasi-identifiers", (*heads, "change"), tuple(_levels(*sides)))
+    yield Grid("Risk after release", ("", *names, "change"), tuple(_risks(*sides)))
+    numbers = frozenset({1, 2})
     if owned:
-        tables.append(PageTable("Privacy that is reached", ("model", *names), list(_reached(*sides))))
+        yield Grid("Privacy that is reached", ("model", *names), tuple(_reached(*sides)), numbers)
     if first.utility is not None and second.utility is not None:
-        rows = list(_usefulness(first.utility, second.utility))
-        tables.append(PageTable("Usefulness", ("", *names), rows))
+        yield Grid("Usefulness", ("", *names), tuple(_usefulness(first.utility, second.utility)), numbers)
     if owned:
-        tables.append(PageTable("Policies: what differs", ("field", *names), list(_policies(*sides)), texts=3))
-    return Comparison(f"{names[0]} and {names[1]} compared", list(_notes(first, second)), tables)
+        yield Grid("Policies: what differs", ("field", *names), tuple(_policies(*sides)))
 
 
-def as_html(comparison: Comparison) -> str:
-    """The text of an HTML file."""
-    return environment().get_template("comparison.html").render(comparison=comparison)
+def changes(earlier: Release, later: Release) -> Grid:
+    """A report's line for each figure of a release beside an earlier one, whether it changed or not."""
+    sides = (earlier, later)
+    rows = (*_figures(*sides), *_treatments(*sides))
+    return Grid(f"{later.name} beside {earlier.name}", ("", earlier.name, later.name, "change"), rows)
+
+
+def _figures(first: Release, second: Release) -> Iterator[tuple[str, ...]]:
+    yield _texts("privacy models", first, second, lambda one: named(one.policy.privacy_models))
+    yield _texts("method", first, second, lambda one: method_of(one.policy))
+    yield _texts("records of the source", first, second, lambda one: wording.count(one.records))
+    yield _texts("suppressed records", first, second, lambda one: wording.count(one.suppressed_records))
+    yield _texts("classes", first, second, lambda one: wording.count(one.classes))
+    yield _texts("highest risk", first, second, lambda one: wording.share(one.risk_after.highest))
+    yield _texts("average risk", first, second, lambda one: wording.share(one.risk_after.average))
+    yield _texts("score", first, second, lambda one: f"{wording.score(one.score)} ({one.quality_model})")
+
+
+def _treatments(earlier: Release, later: Release) -> Iterator[tuple[str, ...]]:
+    before, after = ({result.column: result for result in one.attributes} for one in (earlier, later))
+    for column in {**before, **after}:
+        first, second = before.get(column), after.get(column)
+        yield column, _treatment(first), _treatment(second), wording.change_of_labels(first, second)
+
+
+def _treatment(result: AttributeResult | None) -> str:
+    return _UNLABELLED if result is None else f"{treatment_of(result)}, loss {wording.share(result.loss)}"
 
 
 def _notes(first: Side, second: Side) -> Iterator[str]:
@@ -160,7 +202,7 @@ def _levels(first: Release, second: Release) -> Iterator[tuple[str, ...]]:
 
 def _level(result: AttributeResult | None) -> str:
     if result is None:
-        return "no quasi-identifier"
+        return _UNLABELLED
     if result.aggregation:
         return result.aggregation
     lowest = min((one.level for one in result.levels), default=result.level)

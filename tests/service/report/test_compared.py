@@ -2,7 +2,7 @@
 
 from google.protobuf.json_format import ParseDict
 
-from tableveil.pages.comparison import Side, compared
+from tableveil.report.comparison import Side, compared
 from tableveil.report.words import column_of, promise
 from tableveil.v1.policy_pb2 import PrivacyModel
 from tableveil.v1.release_service_pb2 import Release
