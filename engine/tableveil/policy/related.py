@@ -33,6 +33,25 @@ class RelativeTime:
     anchor: Anchor
     column: str = ""
 
+    @property
+    def means(self) -> str:
+        """The meaning of the days."""
+        return f"days since {self._said[0]}"
+
+    @property
+    def null_means(self) -> str:
+        """The meaning of NULL in place of days."""
+        return f"{self._said[1]}, or no date"
+
+    @property
+    def _said(self) -> tuple[str, str]:
+        """The anchor in words, and what is missing without one."""
+        return {
+            Anchor.FIRST_EVENT: ("the person's first event", "no dated event of the person"),
+            Anchor.PREVIOUS_EVENT: ("the person's event before (of an earlier day)", "no earlier event of the person"),
+            Anchor.COLUMN: (f"the person's {self.column}", f"no {self.column} of the person"),
+        }[self.anchor]
+
 
 @dataclass(frozen=True, slots=True)
 class EventTable:

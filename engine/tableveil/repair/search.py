@@ -247,8 +247,10 @@ class _Search:
         best = self._best
         suppressed = best.suppressed / max(len(self._problem.combination_of), 1) if best else None
         size = self._problem.lattice.size
-        bound = None if math.isinf(self._bound) else self._bound
-        self._report(Progress(self._evaluated, size, best.score if best else None, bound, suppressed))
+        # Those that wait may all score more than the best.
+        bound = min(self._bound, best.score if best else math.inf)
+        told = None if math.isinf(bound) else bound
+        self._report(Progress(self._evaluated, size, best.score if best else None, told, suppressed))
 
 
 def repaired_at(

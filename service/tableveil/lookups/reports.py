@@ -42,12 +42,13 @@ MOST_EXAMPLES = 4
 
 @dataclass(frozen=True, slots=True)
 class ToldColumn:
-    """A released column of the source: its type, its role, and the labels that most records have."""
+    """A released column of the source: its type, its role, the labels that most records have, and their unit."""
 
     name: str
     type: str
     role: str
     labels: tuple[str, ...] = ()
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,12 +208,14 @@ def _columns(session: Session, release: Release) -> Iterator[ToldColumn]:
     for rows, *of_events in zip(*(names[kind] for kind in kinds), strict=False):
         explained.append((f"{rows.removeprefix(f'{release.target_name}_')}.", *of_events))
     for before, columns, labels in explained:
-        query = exp.select(*map(column, ("column_name", "type", "role"))).from_(_object(session, release, columns))
+        query = exp.select(*map(column, ("column_name", "type", "role", "unit"))).from_(
+            _object(session, release, columns)
+        )
         query = query.where(column("describes").is_(exp.null())).order_by("position")
         examples = _labels(session, _object(session, release, labels))
-        for name, type_, role in session.rows(query):
+        for name, type_, role, unit in session.rows(query):
             if role in ("QUASI_IDENTIFIER", "SENSITIVE", "INSENSITIVE"):
-                yield ToldColumn(f"{before}{name}", type_, role, tuple(examples[name]))
+                yield ToldColumn(f"{before}{name}", type_, role, tuple(examples[name]), unit or "")
 
 
 def _labels(session: Session, labels: exp.Table) -> defaultdict[str, list[str]]:

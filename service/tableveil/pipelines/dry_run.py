@@ -10,6 +10,7 @@ from functools import partial
 from tableveil.backend import WarehouseSession
 from tableveil.errors import Fault, TableveilError, Warned, by_rank, depending_on, note
 from tableveil.lifecycle import (
+    REHEARSED,
     Rehearsal,
     check_existing,
     check_guards,
@@ -24,6 +25,7 @@ from tableveil.pipelines.job import JobContext, store_result
 from tableveil.pipelines.read import hierarchies_of
 from tableveil.pipelines.work import Work, fitting, policy_work
 from tableveil.policy import Policy, ReleaseGuards, ReleaseKind, early_warnings
+from tableveil.policy.documentation import says_something
 from tableveil.release import ReleasePlan
 from tableveil.source import Fingerprint, resolve_source
 from tableveil.source.tables import STATE_SCHEMA
@@ -65,7 +67,8 @@ def rehearsed(job: JobContext, policy: Policy, *, look: bool = False) -> tuple[R
         kind=ReleaseKind.TABLE,
         guards=ReleaseGuards(),
     )
-    unguarded = replace(resolved, release=private, repeat_reason="a dry run", other_people=())
+    reason = resolved.repeat_reason if says_something(resolved.repeat_reason) else REHEARSED
+    unguarded = replace(resolved, release=private, repeat_reason=reason, other_people=())
     plan, evidence = solved(job, source, unguarded, hierarchies_of(session, resolved))
     evidence = with_notes(job, resolved, plan, evidence)
     with depending_on(plan.together_with):

@@ -77,6 +77,7 @@ def _column(
         treatment = f"{treatment} of {result.top_level}"
     if result is not None and result.hierarchy:
         treatment = f"{treatment}; {result.hierarchy}"
+    treatment += public_column.days
     if attribute is not None and attribute.acknowledged:
         treatment = f"{treatment}; acknowledged: checks that would refuse it were overruled"
     return (

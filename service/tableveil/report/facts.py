@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from tableveil import wording
 from tableveil.lookups.reports import BesideLedger, ToldColumn
+from tableveil.policy import Anchor, RelativeTime
 from tableveil.policy.aggregation import without_codings
 from tableveil.privacy.among_released import RELEASED
 from tableveil.report.words import HANDLINGS, columns_of_lists, known_facts, method_of, role_of
@@ -21,12 +22,13 @@ PUBLIC_STATEMENTS = ("purpose", "legal_basis", "recipient", "contact", "context"
 
 @dataclass(frozen=True, slots=True)
 class PublicColumn:
-    """A released column: its role, its treatment in words, and the labels that most records have."""
+    """A released column: its role, its treatment in words, the labels that most records have, and what days mean."""
 
     name: str
     role: str
     treatment: str
     labels: tuple[str, ...]
+    days: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,14 @@ def _columns(release: Release, beside_ledger: BesideLedger) -> Iterator[PublicCo
     for listed_table in beside_ledger.columns or _listed(release.policy):
         result = results.get(listed_table.name)
         treatment = "as it is in the source" if result is None else without_codings(treatment_of(result))
-        yield PublicColumn(listed_table.name, listed_table.role, treatment, listed_table.labels)
+        days = f"; {_days(release.policy.tables.relative_time)}" if listed_table.unit else ""
+        yield PublicColumn(listed_table.name, listed_table.role, treatment, listed_table.labels, days)
+
+
+def _days(time: policy_pb2.RelativeTime) -> str:
+    """The meaning of days that replace dates of events."""
+    name = policy_pb2.Anchor.Name(time.anchor).removeprefix("ANCHOR_")
+    return RelativeTime(Anchor(name) if time.anchor else Anchor.COLUMN, time.column).means
 
 
 def _listed(policy: policy_pb2.Policy) -> Iterator[ToldColumn]:

@@ -156,11 +156,12 @@ def _together(evidence: OwnerEvidence) -> Iterator[Section]:
         rows = tuple(
             (*_joined(one), reached(one.after) if one.HasField("after") else "not defined") for one in repeated
         )
+        reason = " ".join(release.policy.repeat_reason.split())
         yield Section(
             "repeated",
             "Beside earlier releases of the same people",
             (
-                Words(f"A reason admits it, and protects nobody: {' '.join(release.policy.repeat_reason.split())}"),
+                *([Words(f"A reason admits it, and protects nobody: {reason}")] if reason else []),
                 Grid("Smallest joint class", ("releases", "columns that join", "smallest"), rows, frozenset({2})),
                 Words(
                     "A joint class has the same class in this release and in the earlier ones. By labels, its people "

@@ -183,7 +183,10 @@ def purpose(facts: PublicFacts) -> Iterator[tuple[str, str]]:
 
 def columns(facts: PublicFacts) -> Grid:
     """The released columns."""
-    rows = tuple((one.name, ROLES.get(one.role, one.role), one.treatment, labels(one.labels)) for one in facts.columns)
+    rows = tuple(
+        (one.name, ROLES.get(one.role, one.role), f"{one.treatment}{one.days}", labels(one.labels))
+        for one in facts.columns
+    )
     return Grid("Released columns", ("column", "role", "treatment", "most frequent labels"), rows)
 
 

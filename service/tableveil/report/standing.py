@@ -11,6 +11,7 @@ from tableveil.report.model import Grid
 from tableveil.report.reached import reached
 from tableveil.report.threats import Situation
 from tableveil.report.words import INFERENCE, LINKABILITY, SINGLING_OUT, column_of, named
+from tableveil.v1.faults_pb2 import WARNING_RANK_SHOULD_BE_LOOKED_AT
 from tableveil.v1.release_service_pb2 import Exposure, Guarantee, JointClasses, Release
 from tableveil.wording.exposures import counted, following, unit
 
@@ -18,6 +19,9 @@ WITHIN, ABOVE, UNMEASURED = "within the policy's threshold", "ABOVE the policy's
 
 _OF_NUMBERS = frozenset({"distinct_l_diversity", "probabilistic_l_diversity", "entropy_l_diversity"})
 """Models that ask for a number of values."""
+
+KNOWN_EVENTS, REMOVED_EVENTS = "To somebody who knows ", " rows of events are not released"
+"""The warnings on related tables are told by these."""
 
 Standing = tuple[str, str, str]
 """A risk, how the release stands, and the number with its threshold."""
@@ -64,12 +68,24 @@ def _singling_out(situation: Situation, release: Release, maker: str) -> Standin
             f"{number} Somebody who knows a person's {listed(one.columns)} finds {wording.count(one.found)} "
             f"{unit(one)} by the labels."
         )
+    known, alone = _known_events(release)
+    number = " ".join([number, *known])
     if not words:
         return SINGLING_OUT, UNMEASURED, f"{number} The policy states no threshold."
     standing = ABOVE if after.highest > most else WITHIN
     if standing == WITHIN and follows:
         standing = f"{WITHIN} by quasi-identifiers; ABOVE it with {listed(follows[0].columns)}"
+    elif standing == WITHIN and alone:
+        standing = f"{WITHIN} by the people's quasi-identifiers; ABOVE it with more known events"
     return SINGLING_OUT, standing, f"{number} {words[0].upper()}{words[1:]} {wording.share(most)}."
+
+
+def _known_events(release: Release) -> tuple[list[str], bool]:
+    """The sentences on events that somebody knows or that are not released, and whether one key alone may be left."""
+    ranks = dict(zip(release.warnings, release.warning_ranks, strict=False))
+    known = [text for text in ranks if text.startswith(KNOWN_EVENTS)]
+    removed = [f"{text.partition(' Rows are missing')[0]}" for text in ranks if REMOVED_EVENTS in text]
+    return [*known, *removed], any(ranks[text] == WARNING_RANK_SHOULD_BE_LOOKED_AT for text in known)
 
 
 def _told(one: Exposure) -> str:

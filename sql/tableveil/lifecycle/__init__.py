@@ -16,7 +16,7 @@ from tableveil.lifecycle.ledger import (
 )
 from tableveil.lifecycle.promote import Promotion, check_trial, promote
 from tableveil.lifecycle.publish import PublicationTerms, Rehearsal, publish, rehearse, writing
-from tableveil.lifecycle.repeated import repeated_by_reason
+from tableveil.lifecycle.repeated import REHEARSED, repeated_by_reason
 from tableveil.lifecycle.standing import place_of, refuse_trial, require_current, require_here, require_public
 from tableveil.lifecycle.swap import recover
 from tableveil.lifecycle.target import check_existing, check_target

@@ -347,14 +347,8 @@ def _written(
     if repeated.releases:
         joint = joint_findings(session, RepeatingRelease.planned(plan), repeated, number)
     evidence = planned.evidence.with_more(
-        first=joint.warnings,
-        warnings=(
-            *measured.warnings,
-            *single,
-            *lost_groups(session, plan),
-            *_matching(made.matches, known_as),
-            *related_account(session.embedded, plan),
-        ),
+        first=(*joint.warnings, *related_account(session.embedded, plan)),
+        warnings=(*measured.warnings, *single, *lost_groups(session, plan), *_matching(made.matches, known_as)),
         guarantees=joint.guarantees,
         exposures=measured.exposures,
         joint=joint.joint,

@@ -32,6 +32,9 @@ from tableveil.state.releases import RELEASES, STANDING, Release
 JOINT_K = "joint_k"
 """Its name in the evidence."""
 
+REHEARSED = "a dry run"
+"""The reason of a dry run whose policy gives none."""
+
 MOST_JOINED = 10
 """The most releases whose rows are joined, the latest ones: each takes as long as the others."""
 
@@ -188,19 +191,21 @@ def _by_labels(
         )
         yield _found(unsure, Guarantee(f"{JOINT_K} ({named(unsure)})", "", "k", None, None), warning, safe=False)
     if comparable:
-        yield _of_classes(session, sorted(comparable), number, k)
+        yield _of_classes(session, sorted(comparable), number, new.policy)
 
 
-def _of_classes(session: WarehouseSession, releases: Sequence[int], number: int, k: int) -> JointFindings:
+def _of_classes(session: WarehouseSession, releases: Sequence[int], number: int, policy: Policy) -> JointFindings:
+    k = policy.k or 2
     smallest, joint, left = persons.below(session.ledger, [*releases, number], k)
     guarantee = Guarantee(f"{JOINT_K} ({named(releases)})", "", "k", None, smallest)
     parts = [f"{joint:,} people are in joint classes of fewer than k = {k}, the smallest of {smallest:,}"] * (joint > 0)
     parts += [f"{left:,} people have no row in this release, and fewer than k = {k} share their classes"] * (left > 0)
     if not parts:
         return _found(releases, guarantee)
+    reason = "" if policy.repeat_reason == REHEARSED else " The reason for it protects nobody."
     warning = must_decide(
         f"Together with {named(releases)}, this release tells people apart who cannot be by one "
-        f"alone: {'; '.join(parts)}. The reason for it protects nobody.",
+        f"alone: {'; '.join(parts)}.{reason}",
         joint or left,
         "repeat_reason",
     )

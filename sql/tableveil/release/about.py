@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from tableveil.backend import Session, WarehouseSession, catalog, create_from, identifier, render, table, text
 from tableveil.hierarchy import ValueKind
-from tableveil.policy import JobPart, NullHandling, ReleaseKind, ReleaseTarget, Role, SuppressedRecords
+from tableveil.policy import JobPart, NullHandling, RelativeTime, ReleaseKind, ReleaseTarget, Role, SuppressedRecords
 from tableveil.release.columns import AggregateColumn, LabelledColumn, ReleasedColumn
 from tableveil.release.estimates import EstimatedColumn
 from tableveil.release.label_columns import CLASS_ID, LabelColumns
@@ -23,10 +23,11 @@ from tableveil.release.related import RelatedRelease
 from tableveil.release.suppressed import told_suppressed
 from tableveil.state.jobs import now
 
+_DAYS = "days"
 _UNITS = {
     ValueKind.INTEGER: "whole numbers",
     ValueKind.FLOAT: "numbers",
-    ValueKind.DATE: "days",
+    ValueKind.DATE: _DAYS,
     ValueKind.TIMESTAMP: "timestamps in UTC",
 }
 _SECONDS_PER_DAY = 86_400
@@ -225,7 +226,7 @@ def _meanings(plan: ReleasePlan) -> Iterator[_Meaning]:
             yield meaning
         else:
             yield replace(meaning, description=f"{meaning.description} {_trap(companions[released.name])}")
-            yield from _companions(companions[released.name])
+            yield from _companions(companions[released.name], _DAYS if meaning.unit else None)
     if plan.marker:
         yield _Meaning(plan.marker, "BOOLEAN", "SUPPRESSED", "True for records whose labels are suppressed.")
     if plan.policy.release.class_id:
@@ -240,18 +241,26 @@ def _trap(columns: LabelColumns) -> str:
     return f"Text: sort by {columns.rank}, compare and compute by {columns.low} and {columns.high}."
 
 
+def _relative(plan: ReleasePlan, name: str) -> RelativeTime | None:
+    """The anchor of the days that replaced a column's dates; None for other columns."""
+    related = plan.policy.related
+    return related.relative_time if related is not None and name in plan.days else None
+
+
 def _released(plan: ReleasePlan, released: ReleasedColumn, role: Role) -> _Meaning:
     shows = plan.policy.suppressed_records is not SuppressedRecords.KEEP or role is Role.QUASI_IDENTIFIER
     suppressed = "a suppressed record" if plan.marker and shows else ""
     attribute = next(attribute for attribute in plan.policy.attributes if attribute.column == released.name)
-    absent = (
-        "" if role is Role.QUASI_IDENTIFIER and attribute.nulls is not NullHandling.VALUE else "no value in the source"
-    )
+    time = _relative(plan, released.name)
+    no_value = "no value in the source" if time is None else time.null_means
+    absent = "" if role is Role.QUASI_IDENTIFIER and attribute.nulls is not NullHandling.VALUE else no_value
     null_means = " or ".join(part for part in (absent, suppressed) if part) or None
     blank_means = "an empty text, which is a value as any other" if released.type == "VARCHAR" else None
     star = "any value" if released.recognizes and released.type == "VARCHAR" else None
     words, levels = _cells(plan, released, role)
-    return _Meaning(released.name, released.type, role.value, words, None, levels, star, blank_means, null_means)
+    means = star, blank_means, null_means
+    unit = None if time is None else _DAYS
+    return _Meaning(released.name, released.type, role.value, words, None, levels, *means, unit=unit)
 
 
 def _cells(plan: ReleasePlan, released: ReleasedColumn, role: Role) -> tuple[str, str | None]:
@@ -264,16 +273,18 @@ def _cells(plan: ReleasePlan, released: ReleasedColumn, role: Role) -> tuple[str
             drawn = plan.source.drawn
             levels = ", ".join(map(str, released.levels if drawn is None else drawn.levels[released.name][:1]))
             many = "s" if released.mixed else ""
-            return f"Quasi-identifier: labels of level{many} {levels}; level 0 is the value itself.", levels
+            time = _relative(plan, released.name)
+            of, value = ("", "the value itself") if time is None else (f"{time.means}, in ", "their number")
+            return f"Quasi-identifier: {of}labels of level{many} {levels}; level 0 is {value}.", levels
         case _:
             return f"{'Sensitive' if role is Role.SENSITIVE else 'Insensitive'}: the values of the source.", None
 
 
-def _companions(columns: LabelColumns) -> Iterator[_Meaning]:
+def _companions(columns: LabelColumns, unit: str | None) -> Iterator[_Meaning]:
     name = columns.name
     types = dict(columns.types)
     if columns.bounds is not None:
-        included, unit = columns.bounds in _INCLUDED, _UNITS[columns.bounds]
+        included, unit = columns.bounds in _INCLUDED, unit or _UNITS[columns.bounds]
         ends = "included" if included else "included only where to_included in the table of labels is true"
         yield _Meaning(
             columns.low,

@@ -115,10 +115,11 @@ def _warning(plan: ReleasePlan, name: str, group: _Group) -> Warned:
     whose = group.kind.value.format(shortened(name))
     aggregated = any(name == dictionary.column.name for dictionary in plan.aggregated_columns)
     under = "an aggregate" if aggregated else "a label that tells it"
+    local = "" if plan.policy.related is not None else ", a local recoding"
     return must_decide(
         f"The {group.before:,} records with {whose} are lost but for {group.after:,} under {under}, while "
         f"{plan.kept_records:,} of all {plan.records:,} records are released: the release says little of this group. "
-        "Other levels, a local recoding or another suppression limit may keep it.",
+        f"Other levels{local} or another suppression limit may keep it.",
         group.before,
         name,
     )

@@ -121,7 +121,7 @@ class ReleasePlan:
     `recoding` says what `classes` are, and `kept` per class whether it is released; `records` counts the source.
     `sensitive` are the sensitive columns. `people` are numbered if some have several records. With `earlier` releases,
     `classes` are joint classes. With `related` tables, their plans and the people's own write the rows: in these, the
-    column `key` has a fresh key.
+    column `key` has a fresh key, and the columns `days` were dates.
     """
 
     policy: Policy
@@ -136,6 +136,7 @@ class ReleasePlan:
     earlier: Earlier | None = None
     related: RelatedRelease | None = None
     key: str = ""
+    days: tuple[str, ...] = ()
 
     @property
     def transformation(self) -> Transformation:

@@ -180,6 +180,7 @@ def event_release(
         kept=np.ones(len(order), np.bool_),
         records=int(counts.sum()),
         key=key,
+        days=staged.days,
     )
     losers = len(np.unique(of_place[~kept]))
     return EventRelease(plan, staged, kept, of_place, staged.rows - int(kept.sum()), losers, present[order])

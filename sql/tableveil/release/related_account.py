@@ -9,7 +9,7 @@ import numpy as np
 
 from tableveil.backend import Session, column, sql, table, text
 from tableveil.dictionary import value_texts
-from tableveil.errors import Warned, listed, note, shortened
+from tableveil.errors import Rank, Warned, listed, note, shortened
 from tableveil.policy import Anchor
 from tableveil.release.plan import ReleasePlan
 from tableveil.release.related import EventRelease
@@ -39,7 +39,8 @@ def related_account(session: Session, plan: ReleasePlan) -> Iterator[Warned]:
     rows = sum(events.staged.rows for events in related.events)
     groups = [_of_group(group) for group in related.account.losers if group.losers]
     yield note(
-        f"{removed:,} of {rows:,} rows of events are not released. Rows are missing of {'; '.join(groups)}.",
+        f"{removed:,} of {rows:,} rows of events are not released ({100 * removed / rows:.1f} %). Rows are "
+        f"missing of {'; '.join(groups)}.",
         removed,
         "tables.rows_limit",
     )
@@ -61,7 +62,7 @@ def related_account(session: Session, plan: ReleasePlan) -> Iterator[Warned]:
 
 
 def _known(session: Session, plan: ReleasePlan, k: int) -> Iterator[Warned]:
-    """The note on whom few keys fit to somebody who knows some of their rows."""
+    """The warning of whom few keys fit to somebody who knows some of their rows."""
     target = plan.policy.release
     curve = table(target.known_rows_name, target.schema, plan.source.reference.catalog)
     query = "SELECT known_rows, below_k, alone, sample FROM $curve WHERE below_k > 0 ORDER BY known_rows"
@@ -71,10 +72,11 @@ def _known(session: Session, plan: ReleasePlan, k: int) -> Iterator[Warned]:
             ", ".join(f"{100 * some / of:.1f}" for some, of in zip(each, sample, strict=True))
             for each in (below, alone)
         )
-        yield note(
+        yield Warned(
             f"To somebody who knows {listed([*map(str, known)])} of a person's events, fewer than {k} keys fit for "
-            f"{shares} % of the people with so many, and one key alone for {only} %, by "
-            f"{listed([f'{of:,}' for of in sample])} people who were looked at.",
+            f"{shares} % of the people with so many, and one key alone for {only} %, by a sample: one draw of events "
+            f"for each of {listed([f'{of:,}' for of in sample])} people.",
+            Rank.SHOULD_BE_LOOKED_AT if any(alone) else Rank.NOTE,
             max(below),
             "privacy_models",
         )
@@ -95,17 +97,19 @@ def _questions(session: Session, plan: ReleasePlan, events: EventRelease, people
     in_source = session.value(sql(soon, day=column(day), rows=events.staged.source.table())) or 0
     if target.label_columns:
         labels = table(target.event_labels_name(events.name), target.schema, plan.source.reference.catalog)
-        of_day = "SELECT number_from, number_to, records FROM $labels WHERE column_name = $day"
+        of_day = (
+            "SELECT coalesce(number_from, '-infinity'::DOUBLE), coalesce(number_to, 'infinity'::DOUBLE), records "
+            "FROM $labels WHERE column_name = $day AND label IS NOT NULL"
+        )
         told = _soon(session.rows(sql(of_day, labels=labels, day=text(day))), kept)
     yield f"Within {_MONTH} days of the event before are {100 * in_source / rows:.1f} % of them, {told}."
 
 
-def _soon(labels: Sequence[tuple[float | None, float | None, int]], kept: int) -> str:
+def _soon(labels: Sequence[tuple[float, float, int]], kept: int) -> str:
     """The share of kept rows whose label ends within the days, unless a label goes on beyond them."""
-    numbers = [(low, high, records) for low, high, records in labels if low is not None]
-    if any(low <= _MONTH and (high is None or high > _MONTH) for low, high, _ in numbers):
-        return "which its labels do not tell"
-    share = sum(records for low, high, records in numbers if high is not None and high <= _MONTH) / kept
+    if any(low <= _MONTH < high for low, high, _ in labels):
+        return "which the release cannot tell"
+    share = sum(records for _, high, records in labels if high <= _MONTH) / kept
     return f"{100 * share:.1f} % in the release"
 
 

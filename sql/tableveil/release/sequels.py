@@ -22,11 +22,17 @@ _HASHES = number(1 << 62)
 
 
 def sequels(session: Session, events: EventRelease, time: RelativeTime | None, people: int) -> Iterator[Warned]:
-    """A note per column beside the days, at its released level, whose first values enough of so many people have."""
+    """A note per column beside the days that is not erased, at its released level, whose first values enough of so many people have."""
     days = events.staged.days
     if time is None or time.anchor is Anchor.COLUMN or not days:
         return
-    columns = [of for of in events.staged.event.attributes if of.role in _WHAT and of.column not in days]
+    plan = events.plan
+    erased = [
+        each.column.name
+        for each, level in zip(plan.dictionaries, plan.transformation, strict=True)
+        if len(each.levels.leaves[level]) == 1
+    ]
+    columns = [of for of in events.staged.event.attributes if of.role in _WHAT and of.column not in (*days, *erased)]
     names = [each.column for each in columns]
     found = session.arrays(_query(events, time.anchor, (days[0], *names), -(-people // MOST_PEOPLE)))
     place, first, label = found["place"], found["first"], found["c0"]
@@ -73,7 +79,7 @@ def _words(name: str, what: str, moves: Sequence[Followed], told: bool) -> str:
     before = ", ".join(f"{100 * each.before:.1f}" for each in moves)
     after = ", ".join("none" if each.after is None else f"{100 * each.after:.1f}" for each in moves)
     number_of = f"{len(moves)} commonest {what}" if len(moves) > 1 else f"commonest {what[:-1]}"
-    released = f"{after} % in the release" if told else "which its labels do not tell"
+    released = f"{after} % in the release" if told else "which the release cannot tell"
     return (
         f"After first events with the {number_of} of {name}, {before} % of the people have the commonest later one in "
         f"the source, {released}."
