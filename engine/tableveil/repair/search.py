@@ -247,7 +247,7 @@ class _Search:
         best = self._best
         suppressed = best.suppressed / max(len(self._problem.combination_of), 1) if best else None
         size = self._problem.lattice.size
-        # Those that wait may all score more than the best.
+        # Levels that nobody repaired yet may all score more than the best.
         bound = min(self._bound, best.score if best else math.inf)
         told = None if math.isinf(bound) else bound
         self._report(Progress(self._evaluated, size, best.score if best else None, told, suppressed))

@@ -21,7 +21,7 @@ _OF_NUMBERS = frozenset({"distinct_l_diversity", "probabilistic_l_diversity", "e
 """Models that ask for a number of values."""
 
 KNOWN_EVENTS, REMOVED_EVENTS = "To somebody who knows ", " rows of events are not released"
-"""The warnings on related tables are told by these."""
+"""The words of the warnings on related tables."""
 
 Standing = tuple[str, str, str]
 """A risk, how the release stands, and the number with its threshold."""

@@ -22,7 +22,10 @@ _HASHES = number(1 << 62)
 
 
 def sequels(session: Session, events: EventRelease, time: RelativeTime | None, people: int) -> Iterator[Warned]:
-    """A note per column beside the days that is not erased, at its released level, whose first values enough of so many people have."""
+    """A note per column beside the days, as it is released, whose first values enough of so many people have.
+
+    A column that is erased tells nothing of what follows.
+    """
     days = events.staged.days
     if time is None or time.anchor is Anchor.COLUMN or not days:
         return

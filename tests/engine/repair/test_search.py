@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tableveil.control import Control
+from tableveil.control import Control, Progress
 from tableveil.errors import CancelledError
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Lattice, Transformation
@@ -114,7 +114,9 @@ def test_the_best_levels_at_one_known_row_are_proven() -> None:
             assert math.isclose(evaluation.bound(evaluated, at), score, abs_tol=1e-9)
             if suppressed <= problem.suppressible and removed <= problem.removable:
                 valid.append(score)
-        outcome = search_related(problem, None, lambda found: True, Control(), math.inf)
+        told = list[Progress]()
+        outcome = search_related(problem, None, lambda found: True, Control(), math.inf, told.append)
+        assert all(each.lower_bound is None or each.lower_bound <= (each.best_score or math.inf) for each in told)
         assert (outcome.best is None) == (not valid)
         if outcome.best is not None:
             found += 1

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from tableveil.backend import Database, Session
-from tableveil.errors import ConflictError, InfeasibleError, InvalidError, listed, undecided
+from tableveil.errors import ConflictError, InfeasibleError, InvalidError, Rank, listed, rank_of, undecided
 from tableveil.hierarchy.rules import Dates, Intervals, SuppressionOnly
 from tableveil.hierarchy.rules.dates import DateUnit
 from tableveil.pipelines.anonymize import release_work
@@ -322,6 +322,57 @@ def test_rows_that_may_not_be_removed_are_told_by_a_limit_that_suffices(
 
 
 @pytest.mark.usefixtures("clinic")
+@pytest.mark.parametrize(
+    ("anchor", "means", "null_means"),
+    [
+        (Anchor.FIRST_EVENT, "the person's first event", "no dated event of the person, or no date"),
+        (
+            Anchor.PREVIOUS_EVENT,
+            "the person's event before (of an earlier day)",
+            "no earlier event of the person, or no date",
+        ),
+        (Anchor.COLUMN, "the person's born", "no born of the person, or no date"),
+    ],
+)
+def test_days_are_told_by_what_they_count_from(
+    database: Database, session: Session, run: Run, anchor: Anchor, means: str, null_means: str
+) -> None:
+    session.execute("ALTER TABLE main.patients ADD COLUMN born DATE DEFAULT DATE '2023-12-31'")
+    policy = _policy(1, anchor)
+    (related,) = policy.methods
+    assert isinstance(related, RelatedTables)
+    time = RelativeTime(anchor, "born" if anchor is Anchor.COLUMN else "")
+    levels = (("age", 3), ("visits.the day", 3), ("visits.ward's", 0), ("labs.taken", 4), ("labs.code", 1))
+    asked = replace(policy, methods=(replace(related, relative_time=time),), search=SearchOptions(levels=levels))
+    run(database, asked)
+    told = session.rows(
+        "SELECT description, null_means, unit, comment FROM main.r_visits_columns JOIN duckdb_columns() "
+        "USING (column_name) WHERE table_name = 'r_visits' AND starts_with(column_name, 'the day') ORDER BY position"
+    )
+    days, *_ = told
+    assert days[:3] == (
+        f"Quasi-identifier: days since {means}, in labels of level 3; level 0 is their number. Text: sort by the "
+        "day_rank, compare and compute by the day_from and the day_to.",
+        null_means,
+        "days",
+    )
+    assert [unit for _, _, unit, _ in told] == ["days", "days", "days", None]
+    assert all(description == comment for description, _, _, comment in told)
+
+
+@pytest.mark.usefixtures("clinic")
+def test_a_lost_group_of_people_is_told_without_what_tables_refuse(
+    database: Database, session: Session, run: Run
+) -> None:
+    age = "CASE WHEN rowid < 3 THEN 40 WHEN rowid < 10 THEN 80 ELSE 30 END"
+    session.execute(f"UPDATE main.patients SET age = {age}")
+    levels = (("age", 2), ("visits.the day", 4), ("visits.ward's", 1), ("labs.taken", 4), ("labs.code", 1))
+    release = run(database, replace(_policy(1, Anchor.FIRST_EVENT), search=SearchOptions(levels=levels)))
+    (told,) = [text for text in release.warnings if "are lost but for" in text]
+    assert told.endswith("Other levels or another suppression limit may keep it.")
+
+
+@pytest.mark.usefixtures("clinic")
 def test_columns_of_people_and_events_with_one_label_are_told(database: Database, run: Run) -> None:
     levels = (("age", 3), ("visits.the day", 4), ("visits.ward's", 0), ("labs.taken", 4), ("labs.code", 1))
     release = run(database, replace(_policy(1, Anchor.FIRST_EVENT), search=SearchOptions(levels=levels)))
@@ -366,10 +417,16 @@ def test_rows_that_tell_an_unbounded_value_are_told_with_their_people(
 
 @pytest.mark.usefixtures("clinic")
 @pytest.mark.parametrize(
-    ("day", "told"), [(0, "70.0 % in the release"), (4, "which its labels do not tell")], ids=["days", "one label"]
+    ("day", "ward", "told", "soon"),
+    [
+        (0, 0, "70.0 % in the release", "38.8 % in the release"),
+        (4, 0, "which the release cannot tell", "which the release cannot tell"),
+        (0, 1, "", "38.8 % in the release"),
+    ],
+    ids=["days", "one label of days", "one label of wards"],
 )
 def test_what_follows_a_first_event_is_told_of_source_and_release(
-    database: Database, session: Session, run: Run, day: int, told: str
+    database: Database, session: Session, run: Run, day: int, ward: int, told: str, soon: str
 ) -> None:
     """After a first "a", 28 of 40 people have a "b" a day later, and two have it on a day that nobody else has."""
     key = KEY.replace(chr(34), chr(34) * 2)
@@ -380,13 +437,14 @@ def test_what_follows_a_first_event_is_told_of_source_and_release(
     later = "SELECT p, DATE '2024-01-02' + CASE WHEN n <= 2 THEN 3 ELSE 0 END, 'b', CASE WHEN n > 50 THEN 'flu' END"
     session.execute(f"INSERT INTO main.visits {first} FROM ({numbered})")
     session.execute(f"INSERT INTO main.visits {later} FROM ({numbered}) WHERE n <= 30 OR n > 50")
-    levels = (("age", 3), ("visits.the day", day), ("visits.ward's", 0), ("labs.taken", 4), ("labs.code", 1))
+    levels = (("age", 3), ("visits.the day", day), ("visits.ward's", ward), ("labs.taken", 4), ("labs.code", 1))
     release = run(database, replace(_policy(1, Anchor.PREVIOUS_EVENT), search=SearchOptions(levels=levels)))
     # Twenty people whose first one is a "b" are too few, and no first event has a value that is sensitive.
     assert [text for text in release.warnings if text.startswith("After first events")] == [
         "After first events with the commonest label of 'visits.ward's', 75.0 % of the people have the commonest later "
         f"one in the source, {told}."
-    ]
+    ] * bool(told)
+    assert any("Within 30 days" in text and text.endswith(f" % of them, {soon}.") for text in release.warnings)
 
 
 FIRST, PREVIOUS, BORN = (
@@ -486,7 +544,9 @@ def test_whom_few_keys_fit_is_told_as_the_table_of_known_rows_counts_it(
     assert f"knows {listed([*map(str, known)])} of a person's events, fewer than 3 keys fit for " in told
     for each in (below, alone):
         assert ", ".join(f"{100 * some / of:.1f}" for some, of in zip(each, sample, strict=True)) + " %" in told
-    assert told.endswith(f"by {listed([*map(str, sample)])} people who were looked at.")
+    assert told.endswith(f"by a sample: one draw of events for each of {listed([*map(str, sample)])} people.")
+    assert any(alone)
+    assert rank_of(told) is Rank.SHOULD_BE_LOOKED_AT
 
 
 @pytest.mark.usefixtures("clinic")

@@ -16,10 +16,12 @@ from tableveil.report.facts import PUBLIC_STATEMENTS, public_facts
 from tableveil.report.owner import owner_report
 from tableveil.report.owner_evidence import OwnerEvidence, ReleaseBeside
 from tableveil.report.public import public_report
-from tableveil.report.standing import ABOVE, WITHIN
+from tableveil.report.standing import ABOVE, WITHIN, standings
 from tableveil.report.text import first_page_text
+from tableveil.report.threats import Situation
 from tableveil.report.words import AGAINST, PROMISES
-from tableveil.v1 import policy_pb2
+from tableveil.v1 import faults_pb2, policy_pb2
+from tableveil.v1.faults_pb2 import WARNING_RANK_NOTE, WARNING_RANK_SHOULD_BE_LOOKED_AT
 from tableveil.v1.release_service_pb2 import Release
 from tests.service.client import samples
 
@@ -267,6 +269,35 @@ def test_what_the_annex_says_that_no_model_counts_is_on_the_first_page(column: s
     found.policy.privacy_models.append(ParseDict(model, policy_pb2.PrivacyModel()))
     page = first(found)
     assert f"ABOVE it with {column}" in page
+
+
+@pytest.mark.parametrize(
+    ("rank", "stands"),
+    [
+        (
+            WARNING_RANK_SHOULD_BE_LOOKED_AT,
+            f"{WITHIN} by the people's quasi-identifiers; ABOVE it with more known events",
+        ),
+        (WARNING_RANK_NOTE, WITHIN),
+    ],
+)
+def test_what_known_events_tell_stands_beside_singling_out(rank: faults_pb2.WarningRank, stands: str) -> None:
+    found = released()
+    del found.exposures[:], found.warnings[:], found.warning_ranks[:]
+    found.risk_after.highest, found.policy.documentation.risk_threshold = 0.1, "0.2"
+    found.warnings.extend(
+        [
+            "To somebody who knows 2 of a person's events, fewer than 5 keys fit.",
+            "9 of 90 rows of events are not released (10.0 %). Rows are missing of 3 of the 5 people with 2 rows.",
+        ]
+    )
+    found.warning_ranks.extend([rank, WARNING_RANK_NOTE])
+    facts = public_facts(found, TOLD, name="releases/3", state="releases/3 is public.")
+    (row,) = [row for row in standings(Situation.of(facts), found, None, "").rows if row[0] == "Singling out"]
+    assert row[1] == stands
+    told = "fewer than 5 keys fit. 9 of 90 rows of events are not released (10.0 %). "
+    assert told in row[2]
+    assert "Rows are missing" not in row[2]
 
 
 def test_the_threshold_is_shown_with_who_set_it() -> None:
