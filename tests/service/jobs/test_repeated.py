@@ -19,7 +19,7 @@ from tableveil.policy import AttributePolicy, IfExists, LeftBehind, Policy, Role
 from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.state import jobs, schema_rules
 from tableveil.state.decisions import Decision
-from tableveil.state.dry_runs import DRY_RUNS
+from tableveil.state.dry_runs import DRY_RUNS, DryRun
 from tableveil.state.jobs import now
 from tableveil.state.releases import Release, ReleaseState
 from tests.once import once
@@ -252,14 +252,31 @@ def test_later_releases_do_not_hide_an_earlier_one(
         decide(database, again.number, plain_target("main", "hidden_again"), Decision(False, "bob", now(), "no"))
 
 
-def foretold(database: Database, wanted: Policy) -> tuple[list[str], list[str]]:
-    """The warnings of a dry run and of a check that a release would or may wait."""
+def rehearsed(database: Database, wanted: Policy) -> DryRun:
+    """The dry run of a policy."""
     with database.session() as own:
         number = jobs.next_number(own.ledger)
         request = jobs.Request(number, "", "{}", "", wanted.source, "", "", now())
         jobs.insert_request(own.ledger, request, [wanted.source])
         dry = DRY_RUNS.find(own.ledger, run_dry_run(context(own, database, number), wanted))
         assert dry is not None
+        return dry
+
+
+@pytest.mark.parametrize("reason", ["", "test of both methods"])
+def test_a_dry_run_tells_of_a_reason_where_there_is_one(
+    database: Database, session: Session, run: Run, reason: str
+) -> None:
+    register(session, 1)
+    run(database, policy(f"before_dry_{len(reason)}", repeat_reason="another"))
+    dry = rehearsed(database, policy("tried", methods=(LocalRecoding(),), repeat_reason=reason))
+    (told,) = [text for text in dry.warnings if "this release tells people apart" in text]
+    assert ("The reason for it protects nobody." in told) == bool(reason)
+
+
+def foretold(database: Database, wanted: Policy) -> tuple[list[str], list[str]]:
+    """The warnings of a dry run and of a check that a release would or may wait."""
+    dry = rehearsed(database, wanted)
     with database.session() as own:
         checked = check_rows(context(own, database), wanted)
     told = ([text for text in texts if "wait for approval" in text] for texts in (dry.warnings, checked))
