@@ -281,7 +281,7 @@ def test_what_the_annex_says_that_no_model_counts_is_on_the_first_page(column: s
         (WARNING_RANK_NOTE, WITHIN),
     ],
 )
-def test_what_known_events_tell_stands_beside_singling_out(rank: faults_pb2.WarningRank, stands: str) -> None:
+def test_what_known_events_tell_stands_beside_singling_out(rank: faults_pb2.WarningRank.ValueType, stands: str) -> None:
     found = released()
     del found.exposures[:], found.warnings[:], found.warning_ranks[:]
     found.risk_after.highest, found.policy.documentation.risk_threshold = 0.1, "0.2"
