@@ -78,7 +78,7 @@ OBJECTS = {
             "blank_means": "The meaning of an empty text.",
             "null_means": "The meaning of NULL.",
             "end_included": "Whether a bound is a value that occurs; NULL if that depends on the label.",
-            "unit": "The unit of bounds and of days since a date: whole numbers, numbers, days, or timestamps in UTC.",
+            "unit": "Its unit: whole numbers, numbers, days, or timestamps in UTC.",
             "estimated_share": "The share of rows whose value in `_estimated` is an estimate, if there is that table.",
             "typical_width": "Half of their labels are at most as wide: in units, days, or seconds of timestamps.",
         },
