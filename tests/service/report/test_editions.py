@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -386,3 +387,15 @@ def test_the_attachment_is_the_policy() -> None:
     assert name == "policy.yaml"
     assert read_policy(text, "yaml") == (found.policy, [])
     assert public_report(facts, "1.2.3").attachment is None
+
+
+def test_days_of_events_are_told_by_what_they_count_from() -> None:
+    found = released()
+    found.policy.tables.relative_time.anchor = policy_pb2.ANCHOR_PREVIOUS_EVENT
+    found.attributes.add(column="visits.began", level=2, top_level=3)
+    began = ToldColumn("visits.began", "VARCHAR", "QUASI_IDENTIFIER", unit="days")
+    told = replace(TOLD, columns=(*TOLD.columns, began))
+    facts = public_facts(found, told, name="releases/3", state="releases/3 is public.")
+    meaning = "days since the person's event before (of an earlier day)"
+    assert f"generalized to level 2; {meaning}" in repr(public_report(facts, "1.2.3"))
+    assert f"generalized to level 2 of 3; {meaning}" in repr(owner_report(facts, OwnerEvidence(found), "1.2.3"))
