@@ -41,7 +41,7 @@ class Own:
     positions: NDArray[np.float64] | None
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class LoadedRows:
     """The rows, their own values and their values of the measured columns.
 
@@ -55,35 +55,29 @@ class LoadedRows:
     hashed: tuple[Hashes, ...]
     counted: CountedRows
     all_rows: bool
-    _different: dict[int, Hashes] = field(default_factory=dict)
-    _codes: dict[int, Codes] = field(default_factory=dict)
+    _coded: dict[int, tuple[Hashes, Codes]] = field(default_factory=dict)
 
-    def values(self, i: int) -> tuple[Codes, int]:
-        """The codes of a column's values in the rows, and their number."""
-        if i not in self._codes:
-            different = self.different(i)
-            self._codes[i] = np.searchsorted(different, self.hashed[i]).astype(np.int64)
-        return self._codes[i], len(self.different(i))
-
-    def different(self, i: int) -> Hashes:
-        """The value in `ROWS` that each code of a column stands for."""
-        if i not in self._different:
-            if self.all_rows:
-                self._different[i], self._codes[i] = _coded(self.hashed[i])
-            else:
-                self._different[i] = np.unique(np.concatenate([self._grouped(0, i)["v"], self.hashed[i]]))
-        return self._different[i]
+    def coded(self, i: int) -> tuple[Hashes, Codes]:
+        """The values in `ROWS` that the codes of a column stand for, which ascend, and the codes of the rows."""
+        if i not in self._coded:
+            # Arrow looks values up, where numpy would sort them all.
+            encoded = pa.array(self.hashed[i]).dictionary_encode()
+            different = encoded.dictionary.to_numpy()
+            elsewhere = [] if self.all_rows else [self._grouped(0, i)["v"]]
+            every = np.unique(np.concatenate([different, *elsewhere]))
+            self._coded[i] = every, np.searchsorted(every, different)[encoded.indices.to_numpy()]
+        return self._coded[i]
 
     def cells(self, j: int, i: int) -> ValuePairs:
         """How often all records have an own value together with a value."""
-        own, (codes, values) = self.own[j], self.values(i)
+        own, (different, codes) = self.own[j], self.coded(i)
         if self.all_rows:
-            return counted(own.codes, codes, self.rows.records, own.owns, values)
+            return counted(own.codes, codes, self.rows.records, own.owns, len(different))
         grouped = self._grouped(j, i)
         mine = grouped["q"].astype(np.int64)
         mine = mine if own.place is None else own.place[mine]
-        value = np.searchsorted(self.different(i), grouped["v"])
-        return counted(mine, value, grouped["n"].astype(np.int64), own.owns, values)
+        value = np.searchsorted(different, grouped["v"])
+        return counted(mine, value, grouped["n"].astype(np.int64), own.owns, len(different))
 
     def _grouped(self, j: int, i: int) -> dict[str, NDArray[Any]]:
         name, value, join = f"v{i}", f"v{i}", ""
@@ -106,16 +100,9 @@ def load(
     session: Session, counted_rows: CountedRows, identifiers: Sequence[RecognizingColumn], pool: bool
 ) -> LoadedRows:
     """Reads the rows. With a `pool`, suppressed records are a class that is looked at."""
-    values = [f"v{i}" for i, _ in enumerate(counted_rows.codes)]
-    names = [*(f"q{j}" for j, _ in enumerate(identifiers)), *values]
-    most = MOST_CELLS // len(names)
-    where, share = "", 1
-    if counted_rows.rows > most:
-        where, share = _part(session, most, pool)
-    selected = ", ".join(("class", *names))
-    people = ", w" if counted_rows.people else ""
-    records = ", n" if counted_rows.records != "count(*)" else ""
-    arrays = session.arrays(f"SELECT {selected}{people}{records} FROM {ROWS} {where}")
+    most = MOST_CELLS // (len(identifiers) + len(counted_rows.codes))
+    where, share = _part(session, most, pool) if counted_rows.rows > most else ("", 1)
+    arrays = session.arrays(f"SELECT {', '.join(counted_rows.names)} FROM {counted_rows.source} {where}")
     order = _order(arrays)
     arrays = {name: array[order] for name, array in arrays.items()}
     begins = np.ones(len(order), np.bool_)
@@ -129,7 +116,7 @@ def load(
         ClassRows(np.cumsum(begins) - 1, weights, owners),
         arrays["class"][begins] == 0,
         tuple(_own(released, arrays[f"q{j}"]) for j, released in enumerate(identifiers)),
-        tuple(arrays[name] for name in values),
+        tuple(arrays[f"v{i}"] for i, _ in enumerate(counted_rows.codes)),
         counted_rows,
         not where,
     )
@@ -154,26 +141,16 @@ def _order(arrays: dict[str, NDArray[Any]]) -> NDArray[np.intp]:
     """By class, and within one by numbers that do not depend on the order of the rows, but for accidents."""
     mixed = np.zeros(len(arrays["class"]), np.uint64)
     for array in arrays.values():
-        mixed = (mixed ^ array.astype(np.uint64)) * _MIXED
+        np.bitwise_xor(mixed, array, out=mixed, dtype=np.uint64, casting="unsafe")
+        mixed *= _MIXED
         mixed ^= mixed >> np.uint64(29)
     bits = np.uint64(int(arrays["class"].max(initial=1)).bit_length())
     if bits > _MOST_BITS:
         order: NDArray[np.intp] = np.lexsort((mixed, arrays["class"]))
     else:
-        # One key of both takes half the time of two.
-        by_class = arrays["class"].astype(np.uint64) << (np.uint64(64) - bits)
-        order = np.argsort(by_class | mixed >> bits, kind="stable")
+        # One key of both takes half the time of two. Equal keys are of equal rows.
+        order = np.argsort(arrays["class"].astype(np.uint64) << (np.uint64(64) - bits) | mixed >> bits)
     return order
-
-
-def _coded(hashes: Hashes) -> tuple[Hashes, Codes]:
-    """The different ones, which ascend, and the place of each; Arrow looks them up, where numpy would sort them all."""
-    encoded = pa.array(hashes).dictionary_encode()
-    different = encoded.dictionary.to_numpy()
-    order = np.argsort(different)
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    return different[order], place[encoded.indices.to_numpy()]
 
 
 def _own(released: RecognizingColumn, codes: NDArray[Any]) -> Own:

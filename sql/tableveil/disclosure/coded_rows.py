@@ -1,6 +1,6 @@
 """The rows that the exposure is measured on: their classes, own values and values of columns as small numbers."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -34,35 +34,41 @@ The class is a number in random order, 0 for suppressed records.
 MOST_CODED = 4096
 """Up to so many values of a column are numbered: hashes are grouped in several times the time."""
 
-HASHED = "UBIGINT"
-"""The type of classes that are numbered by a hash."""
-
 
 @dataclass(frozen=True, slots=True)
 class CountedRows:
-    """The number of `rows` of `ROWS`, the aggregate that counts its records, and whether it has `people`.
+    """The `names` of the columns of `ROWS`, for a FROM clause `source`: a table, or a query where all are few.
 
-    Each measured column has a table of `codes`, which number its values, or None if its values are hashes.
+    If they are in a table, `rows` is their number. Each measured column has a table of `codes`, which number its
+    values, or None if its values are hashes. `staged` are all tables.
     """
 
-    codes: tuple[str | None, ...]
+    names: tuple[str, ...]
+    source: str
     rows: int
-    records: str
-    people: bool
+    codes: tuple[str | None, ...]
+    staged: tuple[str, ...]
+
+    @property
+    def records(self) -> str:
+        """The aggregate that counts records."""
+        return "sum(n)::BIGINT" if "n" in self.names else "count(*)"
 
 
 def stage_rows(
-    rows: WarehouseSession, plan: ReleasePlan, measured: Sequence[AttributePolicy], *, number_values: bool
+    rows: WarehouseSession, plan: ReleasePlan, measured: Sequence[AttributePolicy], *, many: bool
 ) -> CountedRows:
-    """Makes the table `ROWS` with the own values of the plan's quasi-identifiers.
+    """The `ROWS` with the own values of the plan's quasi-identifiers.
 
-    With `number_values`, the few values of a column are numbered.
+    Where there are `many`, they are a table, and the few values of a column are numbered: all are counted there.
     """
-    session, codes = rows.embedded, tuple[str | None, ...](None for _ in measured)
-    coded = plan.recoding.coded(rows, plan)
-    if number_values and coded.values is None and not rows.traits.collects:
+    session, coded = rows.embedded, plan.recoding.coded(rows, plan)
+    codes = tuple[str | None, ...](None for _ in measured)
+    if many and coded.values is None and not rows.traits.collects:
         codes = _numbered(session, plan, measured)
-    query = coded.query.select(alias(coded.class_, "class"), *_own(plan, coded.own))
+    # The table of rows spills: wide codes would be most of it.
+    own = [cast(coded.own[each.name].copy(), code_type(each.distinct)) for each in plan.quasi_identifiers()]
+    query = coded.query.select(alias(coded.class_, "class"), *(alias(code, f"q{j}") for j, code in enumerate(own)))
     for i, (numbers, attribute) in enumerate(zip(codes, measured, strict=True)):
         name = attribute.column
         value: exp.Expr = row_hash(column(name, "source") if coded.values is None else coded.values[name])
@@ -72,33 +78,23 @@ def stage_rows(
         query = query.select(alias(value, f"v{i}"), copy=False)
     if coded.person is not None:
         query = query.select(alias(coded.person, "w"))
-    staged, records = _stage(rows, query, HASHED if coded.hashed else "INTEGER")
-    for name in coded.staged:
-        session.execute(f"DROP TABLE IF EXISTS temp.main.{name}")
-    return CountedRows(codes, staged, records, coded.person is not None)
-
-
-def drop_rows(session: Session, counted: CountedRows) -> None:
-    """Drops all tables of `stage_rows`."""
-    for made in (ROWS, *(codes for codes in counted.codes if codes is not None)):
-        session.execute(f"DROP TABLE temp.main.{made}")
-
-
-def _stage(rows: WarehouseSession, query: exp.Select, class_type: str) -> tuple[int, str]:
-    """Stages the rows of the query; returns their number, and the aggregate that counts their records."""
-    session, names, records = rows.embedded, [named.alias for named in query.expressions], "count(*)"
+    names = [named.alias for named in query.expressions]
     from_rows: exp.Expr = query.subquery("rows")
+    class_, class_type = "class", "UBIGINT" if coded.hashed else "INTEGER"
     if rows.traits.collects:
         counting = "SELECT $names, count(*) AS n FROM $rows GROUP BY $names"
         counted = sql(counting, names=[column(name) for name in names], rows=from_rows)
-        names, from_rows, records = [*names, "n"], collected(rows, "exposure_collected", counted), "sum(n)::BIGINT"
-    # Hashes of another engine may be below 0.
-    hashed_again = rows.traits.collects and class_type == HASHED
-    class_ = "CASE WHEN NOT class IS NULL THEN $hash END" if hashed_again else "class"
+        names, from_rows = [*names, "n"], collected(rows, "exposure_collected", counted)
+        # Hashes of another engine may be below 0.
+        class_ = "CASE WHEN NOT class IS NULL THEN $hash END" if coded.hashed else class_
     # Suppressed records are one more class. Only here: no type of Spark's has all hashes of DuckDB's.
     query_ = f"SELECT CAST(coalesce({class_}, 0) AS {class_type}) AS class, $others FROM $rows"
     others = [column(name) for name in names if name != "class"]
-    return session.stage(ROWS, sql(query_, hash=row_hash(column("class")), others=others, rows=from_rows)), records
+    all_rows = sql(query_, hash=row_hash(column("class")), others=others, rows=from_rows)
+    staged = (*coded.staged, *(made for made in codes if made is not None))
+    if not many:
+        return CountedRows(tuple(names), f"({render(all_rows)})", 0, codes, staged)
+    return CountedRows(tuple(names), ROWS, session.stage(ROWS, all_rows), codes, (*staged, ROWS))
 
 
 def _numbered(session: Session, plan: ReleasePlan, measured: Sequence[AttributePolicy]) -> tuple[str | None, ...]:
@@ -108,22 +104,9 @@ def _numbered(session: Session, plan: ReleasePlan, measured: Sequence[AttributeP
     numbers = session.row(exp.select(*(exp.ApproxDistinct(this=value.copy()) for value in hashes)).from_(rows))
     made = list[str | None]()
     for i, (value, values) in enumerate(zip(hashes, numbers, strict=True)):
-        codes = f"exposure_codes_{i}" if values <= MOST_CODED else None
-        if codes is not None:
+        made.append(f"exposure_codes_{i}" if values <= MOST_CODED else None)
+        if made[-1] is not None:
             distinct = render(exp.select(alias(value, "hashed")).distinct().from_(rows.copy()))
-            different = session.stage("exposure_hashes", distinct)
-            session.stage(
-                codes,
-                f"SELECT hashed, (row_number() OVER (ORDER BY hashed) - 1)::{code_type(different)} AS code "
-                "FROM exposure_hashes",
-            )
-            session.execute("DROP TABLE temp.main.exposure_hashes")
-        made.append(codes)
+            code = f"(row_number() OVER (ORDER BY hashed) - 1)::{code_type(2 * MOST_CODED)} AS code"
+            session.stage(made[-1], f"SELECT hashed, {code} FROM ({distinct})")
     return tuple(made)
-
-
-def _own(plan: ReleasePlan, own: Mapping[str, exp.Expr]) -> Iterator[exp.Expr]:
-    """The own values."""
-    for j, released in enumerate(plan.quasi_identifiers()):
-        # The table of rows spills: wide codes would be most of it.
-        yield alias(cast(own[released.name].copy(), code_type(released.distinct)), f"q{j}")

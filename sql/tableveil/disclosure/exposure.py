@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from tableveil.backend import WarehouseSession, column, row_hash
 from tableveil.disclosure.arrays import Own, load
-from tableveil.disclosure.coded_rows import drop_rows, stage_rows
+from tableveil.disclosure.coded_rows import stage_rows
 from tableveil.disclosure.readings import read_column, read_own
 from tableveil.numeric.threads import one_core
 from tableveil.policy import AttributePolicy, Role
@@ -67,9 +67,10 @@ def exposed(rows: WarehouseSession, plan: ReleasePlan) -> ExposureFindings | Non
         return None
     quasi_identifiers = plan.quasi_identifiers()
     many = plan.records * (len(quasi_identifiers) + len(measured)) > MOST_CELLS
-    counted_rows = stage_rows(rows, plan, measured, number_values=many)
+    counted_rows = stage_rows(rows, plan, measured, many=many)
     loaded = load(session, counted_rows, quasi_identifiers, pool)
-    columns = [HeldValues(loaded.rows, *loaded.values(i)) for i, _ in enumerate(measured)]
+    coded = [loaded.coded(i) for i, _ in enumerate(measured)]
+    columns = [HeldValues(loaded.rows, codes, len(different)) for different, codes in coded]
     shown = ~loaded.suppressed | pool
     # Without a k, a column must not lower the least class size.
     least = plan.policy.k or int(loaded.rows.people_of[shown].min(initial=len(loaded.rows)))
@@ -97,7 +98,8 @@ def exposed(rows: WarehouseSession, plan: ReleasePlan) -> ExposureFindings | Non
             for one in following
         )
         determined = tuple(_determined(plan, own, measured, judged))
-    drop_rows(session, counted_rows)
+    for name in counted_rows.staged:
+        session.execute(f"DROP TABLE IF EXISTS temp.main.{name}")
     counts = tuple(
         _counts(loaded.rows, shown, [(a.column, c.value) for a, c in zip(measured, columns, strict=True)], least)
     )

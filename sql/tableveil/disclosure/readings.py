@@ -136,11 +136,11 @@ def read_column(
 ) -> Readings:
     """The readings of a measured column."""
     session, of = rows.embedded, plan.source.column(attribute.column)
-    codes, values = loaded.values(i)
+    different, codes = loaded.coded(i)
     value = column(attribute.column, "source")
     query = exp.select(alias(row_hash(value), "hashed"), alias(value.copy(), "value")).distinct()
     query = query.from_(plan.source.table("source"))
-    coded, stands = loaded.counted.codes[i], pa.table({"stands": loaded.different(i)})
+    coded, stands = loaded.counted.codes[i], pa.table({"stands": different})
     rows_ = "exposure_values"
     with session.relation("wanted_values", stands):
         if coded is None and not rows.traits.collects and not loaded.all_rows:
@@ -156,6 +156,6 @@ def read_column(
         arrays = session.arrays(f"{read} QUALIFY row_number() OVER (PARTITION BY stands) = 1 ORDER BY stands")
     if rows.traits.collects:
         session.execute(f"DROP TABLE temp.main.{rows_}")
-    assert len(arrays["stands"]) == values
+    assert len(arrays["stands"]) == len(different)
     texts = arrays["text"] if is_text else None
     return replace(_read(codes, arrays), values=ValueReadings(arrays["present"], arrays["number"], texts))

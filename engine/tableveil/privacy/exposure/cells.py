@@ -88,7 +88,8 @@ def totals(codes: Codes, records: Codes | None, number: int) -> Codes:
 def counted(own: Codes, value: Codes, records: Codes | None, owns: int, values: int) -> ValuePairs:
     """Counts the pairs of rows; each row is one record, or as many as `records` says."""
     keys = own * values + value
-    if is_dense(owns * values, len(keys)):
+    # Plain keys are sorted sooner than many more possible ones are counted.
+    if owns * values <= max(DENSE, len(keys)):
         counts = totals(keys, records, owns * values)
         different = np.flatnonzero(counts > 0)
         counts = counts[different]
