@@ -22,7 +22,7 @@ from tableveil.privacy.exposure.judged import (
     what_follows,
 )
 from tableveil.privacy.exposure.pairs import PairEvidence, telling_differences
-from tableveil.privacy.exposure.rows import ByValues, ClassRows, HeldValues, InClasses, few_left
+from tableveil.privacy.exposure.rows import ByValues, ClassRows, HeldValues, few_left
 
 K = 4
 NO_TEXTS: tuple[str | None, ...] = ()
@@ -51,9 +51,11 @@ def test_rows_among_few_are_those_of_the_definition(people: bool) -> None:
             fits = {mine: {v for v in range(5) if chance.random() < 0.5 or v == mine % 5} for mine in range(6)}
             given = [chance.random() < 0.8 for _ in range(6)]
             listed = [sorted(fits[mine]) if given[mine] else [] for mine in range(6)]
-            first = np.concatenate([[0], np.cumsum([len(each) for each in listed])])
-            judged = Fits(first, np.array([v for each in listed for v in each], np.int64), np.array(given), 5)
-            judgements.append(ByValues(InClasses(rows, own), HeldValues(rows, value, 5), judged))
+            fitting = [(o, v) for o, each in enumerate(listed) for v in each]
+            own_listed, values_listed = np.array(fitting, np.int64).reshape(-1, 2).T
+            pairs = ValuePairs(own_listed, values_listed, np.ones(len(own_listed), np.int64), 6, 5)
+            judged = Fits(pairs, np.array(given))
+            judgements.append(ByValues(own, HeldValues(rows, value, 5), judged))
             allowed.append({mine: fits[mine] if given[mine] else set(range(5)) for mine in range(6)})
         few = few_left(rows, np.ones(len(rows.sizes), np.bool_), judgements, K)
         for row in range(len(rows)):
@@ -152,7 +154,7 @@ def test_the_rule_leaves_each_record_out() -> None:
         if fits is not None:
             telling += 1
             for o in range(owns):
-                listed = fits.listed[fits.first[o] : fits.first[o + 1]].tolist()
+                listed = fits.pairs.value[(fits.pairs.own == o) & fits.given[o]].tolist()
                 assert listed == (sorted(v for (mine, v) in pairs if mine == o) if of_own[o] > 1 else [])
     assert 5 < telling < 40
 

@@ -56,10 +56,13 @@ class ValuePairs:
         """How many different values each own value has."""
         return np.bincount(self.own, minlength=self.owns).astype(np.int64)
 
-    @cached_property
-    def first(self) -> Codes:
-        """The position of each own value's first pair, and the end."""
-        return np.concatenate([[0], np.cumsum(self.different)])
+    def found(self, own: Codes, value: Codes) -> Codes:
+        """The records of each pair of codes, 0 where there are none."""
+        if not len(self.keys):
+            return np.zeros(len(own), np.int64)
+        wanted = own * self.values + value
+        at = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
+        return np.where(self.keys[at] == wanted, self.records[at], 0)
 
     def under(self, labels: Codes) -> ValuePairs:
         """The pairs of the own values' labels and values."""

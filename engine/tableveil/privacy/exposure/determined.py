@@ -58,49 +58,39 @@ class Agreement:
     neighbouring: bool
 
 
-@dataclass(frozen=True, eq=False)
-class Seen:
-    """The `value` and the `group` of different people, with their number of `records` each."""
+def seen_in(cells: ValuePairs, hidden: Hidden, there: NDArray[np.bool_]) -> ValuePairs | None:
+    """Pairs of values and groups, by the own values with which records have values; None if too few can agree.
 
-    value: Codes
-    group: Codes
-    records: Codes
-
-
-def seen_in(cells: ValuePairs, hidden: Hidden, there: NDArray[np.bool_]) -> Seen | None:
-    """By the own values with which all records have values: where records are people; None if too few can agree."""
+    Records are people.
+    """
     size, of_group = cells.of_value[there], totals(hidden.group, cells.of_own, len(hidden.label))
     shared = size[size >= 2]
     # No more can agree with one than there are in the largest group.
     if (shared * np.minimum((of_group.max(initial=1) - 1) / (shared - 1), 1)).sum() < (RIGHT - 1e-9) * shared.sum():
         return None
     at = there[cells.value]
-    pairs = counted(cells.value[at], hidden.group[cells.own[at]], cells.records[at], cells.values, len(hidden.label))
-    return Seen(pairs.own, pairs.value, pairs.records)
+    return counted(cells.value[at], hidden.group[cells.own[at]], cells.records[at], cells.values, len(hidden.label))
 
 
-def seen_of_people(value: Codes, group: Codes, people: Codes) -> Seen:
+def seen_of_people(value: Codes, group: Codes, people: Codes) -> ValuePairs:
     """By rows, of which people have several: each has a value with a group once."""
-    values, groups, number = (int(codes.max(initial=0)) + 1 for codes in (value, group, people))
-    pair, _ = ranked(value, group)
-    _, first = np.unique(pair * number + people, return_index=True)
-    pairs = counted(value[first], group[first], None, values, groups)
-    return Seen(pairs.own, pairs.value, pairs.records)
+    values, groups = (int(codes.max(initial=0)) + 1 for codes in (value, group))
+    first = np.unique(ranked(value, group, people)[0], return_index=True)[1]
+    return counted(value[first], group[first], None, values, groups)
 
 
-def agree_where_equal(seen: Seen | None, hidden: Hidden) -> Agreement | None:
+def agree_where_equal(seen: ValuePairs | None, hidden: Hidden) -> Agreement | None:
     """Whether people with equal values agree, if enough share theirs."""
     if seen is None:
         return None
-    size = np.bincount(seen.value, weights=seen.records)
-    shared = size[seen.value] >= 2
-    tried = float(seen.records[shared].sum())
+    size = seen.of_own[seen.own]
+    records, others = seen.records[size >= 2].astype(np.float64), size[size >= 2] - 1
+    tried = float(records.sum())
     if tried < SHARED * float(seen.records.sum()):
         return None
-    records = seen.records[shared].astype(np.float64)
-    right = float((records * (records - 1) / (size[seen.value[shared]] - 1)).sum()) / max(tried, 1.0)
-    different = tried - len(np.unique(seen.value[shared]))
-    of_group = totals(seen.group, seen.records, len(hidden.label))
+    right = float((records * (records - 1) / others).sum()) / max(tried, 1.0)
+    different = tried - int((seen.of_own >= 2).sum())
+    of_group = totals(seen.value, seen.records, len(hidden.label))
     return Agreement(right, False) if telling(right, _by_chance(of_group, hidden.label), different) else None
 
 
@@ -128,15 +118,8 @@ def orders_of(read: ValueReadings) -> Iterator[Codes]:
     """The orders in which neighbours may agree: of numbers and times, of texts, and of texts from their ends."""
     if np.isfinite(read.numbers[read.there]).all():
         yield np.unique(read.numbers, return_inverse=True)[1].astype(np.int64)
-    if read.texts is not None:
-        yield _ranks(read.texts)
-        yield _ranks(np.array([text[::-1] for text in read.texts], np.object_))
-
-
-def _ranks(texts: NDArray[np.object_]) -> Codes:
-    rank = np.empty(len(texts), np.int64)
-    rank[np.argsort(texts, kind="stable")] = np.arange(len(texts))
-    return rank
+    for texts in () if read.texts is None else (read.texts.tolist(), [text[::-1] for text in read.texts]):
+        yield np.argsort(np.argsort(np.array(texts, np.object_), kind="stable"))
 
 
 def parts_of(texts: Sequence[str]) -> Iterator[Codes]:
@@ -146,19 +129,16 @@ def parts_of(texts: Sequence[str]) -> Iterator[Codes]:
     for begin in range(longest):
         for end in range(begin + 1, longest + 1):
             if end - begin < longest:
-                yield _ranked_texts(["\0".join(words[begin:end]) for words in split])
-
-
-def _ranked_texts(texts: Sequence[str]) -> Codes:
-    numbers: dict[str, int] = {}
-    return np.array([numbers.setdefault(text, len(numbers)) for text in texts], np.int64)
+                yield np.unique(["\0".join(words[begin:end]) for words in split], return_inverse=True)[1].astype(
+                    np.int64
+                )
 
 
 def determined_by(
     read: ValueReadings,
     value: Codes,
     one_each: Codes,
-    seen: Sequence[Seen | None],
+    seen: Sequence[ValuePairs | None],
     hidden: Sequence[Hidden],
     own: Sequence[Codes],
 ) -> list[Agreement | None]:
@@ -182,5 +162,5 @@ def determined_by(
         for part in parts_of(read.texts[texts].tolist()):
             for j, of in enumerate(hidden):
                 pairs = counted(part[place], of.group[own[j][at]], None, int(part.max()) + 1, len(of.label))
-                found[j] = found[j] or agree_where_equal(Seen(pairs.own, pairs.value, pairs.records), of)
+                found[j] = found[j] or agree_where_equal(pairs, of)
     return found

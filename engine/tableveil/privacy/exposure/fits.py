@@ -7,7 +7,6 @@ rule needs no table of chances, and a record's own presence tells nothing.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -20,30 +19,15 @@ ALONE = 50
 
 @dataclass(frozen=True, eq=False)
 class Fits:
-    """Per own value a list of values: those from `first[own]` to `first[own + 1]` of `listed`, in order.
+    """The `pairs` of own values and values that fit; where an own value is not `given`, every value does."""
 
-    These fit; where it is not `given`, every value does. There are `values` values.
-    """
-
-    first: Codes
-    listed: Codes
+    pairs: ValuePairs
     given: Flags
-    values: int
 
     def __call__(self, own: Codes, value: Codes) -> Flags:
         """Whether each value fits the own value beside it."""
-        keys = self._keys
-        if not len(keys):
-            return ~self.given[own]
-        wanted = own * self.values + value
-        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        fits: Flags = (keys[at] == wanted) | ~self.given[own]
+        fits: Flags = (self.pairs.found(own, value) > 0) | ~self.given[own]
         return fits
-
-    @cached_property
-    def _keys(self) -> Codes:
-        own = np.repeat(np.arange(len(self.given)), np.diff(self.first))
-        return own * self.values + self.listed
 
 
 def fits_of(cells: ValuePairs, people: ValuePairs, strata: Sequence[Codes], *, minorities: bool) -> Fits | None:
@@ -59,9 +43,8 @@ def fits_of(cells: ValuePairs, people: ValuePairs, strata: Sequence[Codes], *, m
     pools = [np.zeros(people.owns, np.int64), *([order] if minorities else [])]
     for stratum in strata:
         under = people.under(stratum)
-        at = np.searchsorted(under.keys, stratum[people.own] * people.values + people.value)
-        rest = under.of_own[stratum] - size
-        fitting = totals(people.own, under.records[at] - people.records, people.owns)
+        equal, rest = under.found(stratum[people.own], people.value), under.of_own[stratum] - size
+        fitting = totals(people.own, equal - people.records, people.owns)
         tried = np.where((size >= 2) & (rest > 0), size, 0)
         by_chance = fitting / np.maximum(rest, 1)
         found = np.zeros(people.owns, np.bool_)
@@ -72,24 +55,18 @@ def fits_of(cells: ValuePairs, people: ValuePairs, strata: Sequence[Codes], *, m
             found |= telling(of_pool, others, number)[pool]
         if minorities:
             found |= (size >= ALONE) & telling(right / np.maximum(size, 1), by_chance, size)
-            found |= _alike(people, under, stratum, at)
+            found |= _alike(people, equal, under.of_own[stratum])
         given &= found & (tried > 0)
         if not given.any():
             return None
-    listed = given[cells.own]
-    return Fits(
-        np.concatenate([[0], np.cumsum(np.bincount(cells.own[listed], minlength=cells.owns))]).astype(np.int64),
-        cells.value[listed],
-        given,
-        cells.values,
-    )
+    return Fits(cells, given)
 
 
-def _alike(people: ValuePairs, under: ValuePairs, stratum: Codes, at: Codes) -> Flags:
-    """The own values whose people all have one value, which is no chance."""
+def _alike(people: ValuePairs, equal: Codes, of_label: Codes) -> Flags:
+    """The own values whose people all have one value, which is no chance: `equal` have it under the label."""
     alike = people.records == people.of_own[people.own]
     own = people.own[alike]
-    chance = chance_of_one(people.records[alike], under.records[at[alike]], under.of_own[stratum[own]])
+    chance = chance_of_one(people.records[alike], equal[alike], of_label[own])
     flags = np.zeros(people.owns, np.bool_)
     flags[own[-np.log(np.maximum(chance, 1e-300)) >= EVIDENCE + np.log(people.owns)]] = True
     return flags

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations, product
 from operator import itemgetter
 
@@ -92,35 +92,21 @@ class ByFormula:
 
     def outside(self) -> Codes:
         """See `Judgement`."""
-        rows, given = self.rows, np.isfinite(self.value)
-        different = np.unique(self.value[given])
-        width = len(different) + 1
-        order = np.lexsort((self.value, rows.classes))
+        rows, given, at = self.rows, np.isfinite(self.value), np.flatnonzero(np.isfinite(self._predicted))
+        different, classes, predicted = np.unique(self.value[given]), rows.classes[at], self._predicted[at]
+        order, width = np.lexsort((self.value, rows.classes)), len(different) + 1
         order = order[given[order]]
         keys = rows.classes[order] * width + np.searchsorted(different, self.value[order])
-        records = np.ones(len(order), np.int64) if rows.records is None else rows.records[order]
-        upto = np.concatenate([[0], np.cumsum(records)])
-        predicting = np.isfinite(self._predicted)
-        # Compared as `fits` does: a difference, not a sum, is within the tolerance.
-        predicted = self._predicted[predicting]
-        low = _place(different, predicted, self.formula.low, "left")
-        high = _place(different, predicted, self.formula.high, "right")
-        start = rows.classes[predicting] * width
-        inside = upto[np.searchsorted(keys, start + high)] - upto[np.searchsorted(keys, start + low)]
+        records = rows.records_of(order)
+        upto = np.concatenate([[0], np.arange(1, len(order) + 1) if records is None else np.cumsum(records)])
+        low = classes * width + np.searchsorted(different, predicted + self.formula.low)
+        high = classes * width + np.searchsorted(different, predicted + self.formula.high, side="right")
+        inside = upto[np.searchsorted(keys, high)] - upto[np.searchsorted(keys, low)]
         if self._unknown_fits:
-            inside = (
-                inside
-                + totals(rows.classes[~given], None if rows.records is None else rows.records[~given], len(rows.sizes))[
-                    rows.classes[predicting]
-                ]
-            )
+            inside = inside + totals(rows.classes[~given], rows.records_of(~given), len(rows.sizes))[classes]
         outside = np.zeros(len(rows), np.int64)
-        outside[predicting] = rows.sizes[rows.classes[predicting]] - inside
+        outside[at] = rows.sizes[classes] - inside
         return outside
-
-
-def _place(different: Numbers, predicted: Numbers, off: float, side: str) -> Codes:
-    return np.searchsorted(different, predicted + off, side=side)  # type: ignore[call-overload,no-any-return]
 
 
 class Formulas:
@@ -163,12 +149,12 @@ def _written(readings: Sequence[Reading], hidden: Sequence[bool]) -> Iterator[Wr
     for pair in combinations(range(len(readings)), 2):
         knows = tuple(readings[a].of for a in pair)
         if len(set(knows)) == 2 and any(hidden[j] for j in knows):
-            yield from ((knows, _of_two(operation, *pair)) for operation in OPERATIONS)
+            yield from ((knows, partial(_of_two, operation, pair)) for operation in OPERATIONS)
     added = [a for a, one in enumerate(readings) if one.natural][:MOST_ADDED]
     for three in combinations(added, 3):
         knows = tuple(readings[a].of for a in three)
         if any(hidden[j] for j in knows):
-            yield from ((knows, _of_three(*three, s, t)) for s, t in product((1, -1), repeat=2))
+            yield from ((knows, partial(_of_three, three, signs)) for signs in product((1, -1), repeat=2))
 
 
 Operation = Callable[[Numbers, Numbers], Numbers]
@@ -182,12 +168,13 @@ OPERATIONS: tuple[Operation, ...] = (
 )
 
 
-def _of_two(operation: Operation, a: int, b: int) -> Callable[[Sequence[Numbers]], Numbers]:
-    return lambda numbers: operation(numbers[a], numbers[b])
+def _of_two(operation: Operation, of: tuple[int, int], numbers: Sequence[Numbers]) -> Numbers:
+    return operation(numbers[of[0]], numbers[of[1]])
 
 
-def _of_three(a: int, b: int, c: int, s: int, t: int) -> Callable[[Sequence[Numbers]], Numbers]:
-    return lambda numbers: numbers[a] + s * numbers[b] + t * numbers[c]
+def _of_three(of: tuple[int, int, int], signs: tuple[int, ...], numbers: Sequence[Numbers]) -> Numbers:
+    added: Numbers = numbers[of[0]] + signs[0] * numbers[of[1]] + signs[1] * numbers[of[2]]
+    return added
 
 
 def passing(numbers: Numbers, value: Numbers, spared: float = _SPARED) -> Flags:
@@ -212,13 +199,9 @@ def passing(numbers: Numbers, value: Numbers, spared: float = _SPARED) -> Flags:
 
 
 def _slopes(values: Numbers, numbers: Numbers) -> Numbers:
-    """Per row of numbers the middle slope of different values."""
-    return _middle(np.where(values != 0, values / numbers, np.nan))
-
-
-def _middle(numbers: Numbers) -> Numbers:
-    """The medians of rows, of what is finite in them."""
-    ordered = np.sort(np.where(np.isfinite(numbers), numbers, np.nan), axis=1)
+    """Per row of numbers the middle slope of different values, of what is finite."""
+    slopes = np.where(values != 0, values / numbers, np.nan)
+    ordered = np.sort(np.where(np.isfinite(slopes), slopes, np.nan), axis=1)
     count = np.isfinite(ordered).sum(axis=1)
     return np.where(count > 0, np.take_along_axis(ordered, (np.maximum(count, 1) // 2)[:, None], 1)[:, 0], np.nan)
 

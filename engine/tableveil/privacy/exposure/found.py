@@ -42,5 +42,5 @@ def alone_and_few(
         of_groups = counted(group, whose, None, groups, int(whose.max()) + 1)
         size = of_groups.different[of_groups.own]
         return len(np.unique(of_groups.value[size == 1])), len(np.unique(of_groups.value[size < least]))
-    size = counted(class_, value, None if rows.records is None else rows.records[at], len(shown), number).records
+    size = counted(class_, value, rows.records_of(at), len(shown), number).records
     return int(size[size == 1].sum()), int(size[size < least].sum())

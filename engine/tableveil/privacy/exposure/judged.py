@@ -6,23 +6,14 @@ from functools import cached_property
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tableveil.privacy.exposure.cells import Codes, Flags, ValuePairs, counted, ranked
-from tableveil.privacy.exposure.determined import (
-    Agreement,
-    Hidden,
-    Seen,
-    ValueReadings,
-    determined_by,
-    seen_in,
-    seen_of_people,
-)
+from tableveil.privacy.exposure.determined import Agreement, ValueReadings, determined_by, seen_in, seen_of_people
 from tableveil.privacy.exposure.fits import Fits, fits_of
-from tableveil.privacy.exposure.formulas import ByFormula, Formula, Formulas, Numbers, Reading
-from tableveil.privacy.exposure.pairs import PairEvidence, telling_differences, telling_pairs
+from tableveil.privacy.exposure.formulas import ByFormula, Formulas, Numbers, Reading
+from tableveil.privacy.exposure.pairs import OwnValues, PairEvidence, telling_differences, telling_pairs
 from tableveil.privacy.exposure.ranges import ByRanges
-from tableveil.privacy.exposure.rows import ByValues, ClassRows, HeldValues, InClasses, Judgement, few_left
+from tableveil.privacy.exposure.rows import ByValues, ClassRows, HeldValues, Judgement, few_left
 from tableveil.privacy.exposure.texts import Texts, concatenation, concatenations_of, numbered
 from tableveil.privacy.exposure.together import formulas_of_columns
 from tableveil.risk.unchanged import BINS
@@ -30,21 +21,6 @@ from tableveil.risk.unchanged import BINS
 MORE = 1.1
 """Values of more quasi-identifiers are named for so many times as many people: what follows from age follows from it.
 """
-
-
-@dataclass(frozen=True, eq=False)
-class OwnValues:
-    """A quasi-identifier in the rows: a code per row, and per code its label; `hidden` if labels hide anything.
-
-    Ordered ones that are aggregated have ascending `positions`, one per code, and no labels. `finer` is the detail that
-    columns must not determine.
-    """
-
-    codes: Codes
-    label: Codes
-    hidden: bool
-    positions: NDArray[np.float64] | None = None
-    finer: Hidden | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +96,10 @@ def judge(table: Unchanged, own: Sequence[Readings], read: Callable[[int], Readi
         cells = {j: table.cells(j, i) for j, hides in enumerate(hidden) if hides}
         judged += [*_by_one(table, i, cells), *_by_formulas(table, i, formulas, texts, readings)]
         agree.append(_determined(table, i, cells, readings.values))
-    judged += _by_columns(table, read_own, [readings.numbers for readings in columns])
+    # Two columns may give a quasi-identifier together.
+    for given, value, formula in formulas_of_columns([readings.numbers for readings in columns], read_own, hidden):
+        judgement = ByFormula(table.rows, value, formula)
+        judged.append(ColumnJudgement(frozenset(given), frozenset(formula.knows), judgement))
     return Judgements(judged, agree)
 
 
@@ -161,19 +140,19 @@ def _known_together(judged: Sequence[ColumnJudgement]) -> list[frozenset[int]]:
 
 
 def _by_one(table: Unchanged, i: int, cells: Mapping[int, ValuePairs]) -> Iterator[ColumnJudgement]:
-    held = table.columns[i]
     for j, of_own in cells.items():
-        own = table.own[j]
-        given = _given(table, None if own.positions is None else _near(own.positions), of_own, i, j)
+        own, near = table.own[j], None
+        if own.positions is not None:
+            # Near own values are one: each of `BINS` ranges has as many of them.
+            number = len(own.positions)
+            near = np.arange(number) * min(BINS, number) // max(number, 1)
+        given = _given(table, near, of_own, i, j)
         if given is None:
             continue
-        codes, fits = given
-        judgement: Judgement
+        judgement: Judgement = ByValues(given[0], table.columns[i], given[1])
         if own.positions is not None:
             by_value = counted(of_own.value, of_own.own, of_own.records, of_own.values, of_own.owns)
-            judgement = ByRanges(table.rows, own.codes, held.value, own.positions, by_value)
-        else:
-            judgement = ByValues(InClasses(table.rows, codes), held, fits)
+            judgement = ByRanges(table.rows, own.codes, table.columns[i].value, own.positions, by_value)
         yield ColumnJudgement(frozenset([i]), frozenset([j]), judgement)
 
 
@@ -207,53 +186,36 @@ def _determined(
     own = {j: one.finer for j, one in enumerate(table.own) if one.finer is not None}
     if values is None or not own:
         return [None] * len(own)
-    value, people = table.columns[i].value, table.rows.people
-    if people is None:
-        seen: list[Seen | None] = [seen_in(cells[j], of, values.there) for j, of in own.items()]
-    else:
-        there = values.there[value]
-        seen = [
-            seen_of_people(value[there], of.group[table.own[j].codes[there]], people[there]) for j, of in own.items()
-        ]
+    value, people, seen = table.columns[i].value, table.rows.people, list[ValuePairs | None]()
+    there = values.there[value] if people is not None else None
+    for j, of in own.items():
+        if people is None or there is None:
+            seen.append(seen_in(cells[j], of, values.there))
+        else:
+            seen.append(seen_of_people(value[there], of.group[table.own[j].codes[there]], people[there]))
     return determined_by(values, value, table.one_each, seen, list(own.values()), [table.own[j].codes for j in own])
-
-
-def _near(positions: NDArray[np.float64]) -> Codes:
-    """Near own values as one: each of `BINS` ranges has as many of them."""
-    return np.arange(len(positions)) * min(BINS, len(positions)) // max(len(positions), 1)
 
 
 def _by_two(table: Unchanged, read_own: Sequence[Reading]) -> Iterator[ColumnJudgement]:
     """By pairs of quasi-identifiers that have labels, and by their differences."""
     # Aggregates have no labels.
-    rows, labelled = table.rows, [j for j, one in enumerate(table.own) if one.positions is None]
+    labelled = [j for j, one in enumerate(table.own) if one.positions is None]
     if len(labelled) < 2 or not table.columns:
         return
     evidence = PairEvidence(table.columns, table.one_each)
     own = [table.own[j] for j in labelled]
     read = [replace(one, of=labelled.index(one.of)) for one in read_own if one.natural and one.of in labelled]
     for knows, i, codes, fits in (*telling_pairs(own, evidence), *telling_differences(own, read, evidence)):
-        judgement = ByValues(InClasses(rows, codes), table.columns[i], fits)
+        judgement = ByValues(codes, table.columns[i], fits)
         yield ColumnJudgement(frozenset([i]), frozenset(labelled[j] for j in knows), judgement)
 
 
 def _by_formulas(
     table: Unchanged, i: int, formulas: Formulas, texts: Sequence[Texts], read: Readings
 ) -> Iterator[ColumnJudgement]:
-    def by(formula: Formula, value: Numbers) -> ColumnJudgement:
-        return ColumnJudgement(frozenset([i]), frozenset(formula.knows), ByFormula(table.rows, value, formula))
-
-    for numbers in read.numbers[:1]:
-        yield from (by(formula, numbers) for formula in formulas.of(numbers))
+    found = [(numbers, formula) for numbers in read.numbers[:1] for formula in formulas.of(numbers)]
     for order in concatenations_of(read.texts, texts, [one.hidden for one in table.own]):
         concatenated = concatenation(read.texts, texts, order)
-        if concatenated is not None:
-            yield by(concatenated, numbered(read.texts))
-
-
-def _by_columns(
-    table: Unchanged, read_own: Sequence[Reading], columns: Sequence[Sequence[Numbers]]
-) -> Iterator[ColumnJudgement]:
-    """By two columns that give a quasi-identifier together."""
-    for given, together, formula in formulas_of_columns(columns, read_own, [one.hidden for one in table.own]):
-        yield ColumnJudgement(frozenset(given), frozenset(formula.knows), ByFormula(table.rows, together, formula))
+        found += [] if concatenated is None else [(numbered(read.texts), concatenated)]
+    for value, formula in found:
+        yield ColumnJudgement(frozenset([i]), frozenset(formula.knows), ByFormula(table.rows, value, formula))

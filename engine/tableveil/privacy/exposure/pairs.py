@@ -1,14 +1,15 @@
 """Pairs of quasi-identifiers that tell more of a column together than each by itself and the other's label."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.privacy.exposure.cells import Codes, Flags, counted, ranked, sampled
+from tableveil.privacy.exposure.determined import Hidden
 from tableveil.privacy.exposure.fits import Fits, fits_of
 from tableveil.privacy.exposure.formulas import Reading
 from tableveil.privacy.exposure.rows import HeldValues
@@ -21,20 +22,19 @@ Telling = tuple[frozenset[int], int, Codes, Fits]
 """The quasi-identifiers that tell of a column, and the column; their own values in the rows, and the fits of these."""
 
 
-class OwnColumn(Protocol):
-    """A quasi-identifier in rows: their own values as `codes`, and per code its `label`. It may be `hidden` or not."""
+@dataclass(frozen=True, eq=False)
+class OwnValues:
+    """A quasi-identifier in the rows: a code per row, and per code its label; `hidden` if labels hide anything.
 
-    @property
-    def codes(self) -> Codes:
-        """Per row."""
+    Ordered ones that are aggregated have ascending `positions`, one per code, and no labels. `finer` is the detail that
+    columns must not determine.
+    """
 
-    @property
-    def label(self) -> Codes:
-        """Per code."""
-
-    @property
-    def hidden(self) -> bool:
-        """Whether labels hide anything."""
+    codes: Codes
+    label: Codes
+    hidden: bool
+    positions: NDArray[np.float64] | None = None
+    finer: Hidden | None = None
 
 
 class PairEvidence:
@@ -70,7 +70,7 @@ class PairEvidence:
         return fits_of(cells, of_people, list(of_own), minorities=False)
 
 
-def telling_pairs(identifiers: Sequence[OwnColumn], evidence: PairEvidence) -> Iterator[Telling]:
+def telling_pairs(identifiers: Sequence[OwnValues], evidence: PairEvidence) -> Iterator[Telling]:
     """The pairs of own values that tell of a column."""
     sample = evidence.sample
     for one, other in combinations(range(len(identifiers)), 2):
@@ -86,7 +86,7 @@ def telling_pairs(identifiers: Sequence[OwnColumn], evidence: PairEvidence) -> I
                     yield frozenset([one, other]), i, own, fits
 
 
-def _own_and_strata(a: OwnColumn, b: OwnColumn, rows: Codes | slice) -> tuple[Codes, list[Codes]]:
+def _own_and_strata(a: OwnValues, b: OwnValues, rows: Codes | slice) -> tuple[Codes, list[Codes]]:
     """Numbers of the rows' pairs of own values, and of each with the other's label, unless that is all of it."""
     own = [each.codes[rows] for each in (a, b)]
     label = [each.label[of] if each.hidden else np.zeros_like(of) for each, of in zip((a, b), own, strict=True)]
@@ -94,7 +94,7 @@ def _own_and_strata(a: OwnColumn, b: OwnColumn, rows: Codes | slice) -> tuple[Co
 
 
 def telling_differences(
-    identifiers: Sequence[OwnColumn], readings: Sequence[Reading], evidence: PairEvidence
+    identifiers: Sequence[OwnValues], readings: Sequence[Reading], evidence: PairEvidence
 ) -> Iterator[Telling]:
     """The differences that tell of a column, such as of an age group; of many differences, near ones are one."""
     sample = evidence.sample

@@ -66,6 +66,5 @@ class ByRanges:
         outside = np.zeros(len(first), np.int64)
         for start, mine, group, others in compared(rows, first):
             strange = ~self.fits(mine[group], others)
-            records = None if rows.records is None else rows.records[others[strange]]
-            outside[start : start + len(mine)] = totals(group[strange], records, len(mine))
+            outside[start : start + len(mine)] = totals(group[strange], rows.records_of(others[strange]), len(mine))
         return outside[place]

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from tableveil.privacy.exposure.cells import Codes, Flags, ValuePairs, counted, ranked, spread, totals
 from tableveil.privacy.exposure.fits import Fits
@@ -16,7 +16,7 @@ AT_ONCE = 1 << 21
 """How many rows are compared at once."""
 
 _MATRIX, _DEAR = 1 << 31, 32
-"""The most multiplications of a product of matrices, and how many of them take the time of one look-up."""
+"""The most multiplications of a product of matrices, and how many of them take the time to count one pair."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +60,10 @@ class ClassRows:
         """The people who have records in each class."""
         return self.sizes if self.people is None else self._held.different
 
+    def records_of(self, at: Codes | Flags | slice) -> Codes | None:
+        """The records of some rows, None for one each."""
+        return None if self.records is None else self.records[at]
+
     def counted(self, chosen: Flags) -> int:
         """The records of the chosen rows, or the people whose they are."""
         if self.people is not None:
@@ -71,7 +75,7 @@ class ClassRows:
         """The most records of one person in each class."""
         if self.people is None:
             return np.ones(len(self.sizes), np.int64)
-        return np.maximum.reduceat(self._held.records, self._held.first[:-1])
+        return np.maximum.reduceat(self._held.records, np.cumsum(self.people_of) - self.people_of)
 
 
 class Judgement(Protocol):
@@ -89,22 +93,6 @@ class Judgement(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class InClasses:
-    """Own values in the rows, `own` per row: all columns that are judged by them share their pairs with classes."""
-
-    rows: ClassRows
-    own: Codes
-
-    @cached_property
-    def pairs(self) -> tuple[Codes, Codes, Codes]:
-        """Per row its pair of class and own value, and per pair these two."""
-        pair, number = ranked(self.rows.classes, self.own)
-        representative = np.empty(number, np.int64)
-        representative[pair] = np.arange(len(pair))
-        return pair, self.rows.classes[representative], self.own[representative]
-
-
-@dataclass(frozen=True, eq=False)
 class HeldValues:
     """A column's values in the rows: a code `value` per row, of so many `values`."""
 
@@ -117,75 +105,39 @@ class HeldValues:
         """The records of each class with each value."""
         return counted(self.rows.classes, self.value, self.rows.records, len(self.rows.sizes), self.values)
 
-    @cached_property
-    def matrix(self) -> NDArray[np.floating[Any]]:
-        """The records of each class with each value as a matrix, whose numbers are exact."""
-        exact = np.float32 if int(self.rows.sizes.max(initial=0)) < 1 << 24 else np.float64
-        of_class: NDArray[np.floating[Any]] = np.zeros((self.cells.owns, self.values), exact)
-        of_class[self.cells.own, self.cells.value] = self.cells.records
-        return of_class
-
 
 @dataclass(frozen=True, eq=False)
 class ByValues:
-    """A judgement by the values that fit an own value."""
+    """A judgement by the values that fit an own value: `own` has those of the rows."""
 
-    own_values: InClasses
+    own: Codes
     held: HeldValues
     judged: Fits
 
-    @property
-    def own(self) -> Codes:
-        """See `Judgement`."""
-        return self.own_values.own
-
     def fits(self, mine: Codes, others: Codes) -> Flags:
         """See `Judgement`."""
-        return self.judged(self.own_values.own[mine], self.held.value[others])
+        return self.judged(self.own[mine], self.held.value[others])
 
     def outside(self) -> Codes:
         """See `Judgement`."""
-        return self._outside_of_pairs[self.own_values.pairs[0]]
-
-    @cached_property
-    def _outside_of_pairs(self) -> Codes:
-        _, class_, own = self.own_values.pairs
-        judged, sizes = self.judged, self.own_values.rows.sizes
-        listed = np.diff(judged.first)[own]
-        look_ups = int(listed.sum())
-        if len(sizes) * len(judged.given) * judged.values <= min(_MATRIX, _DEAR * look_ups):
-            there = (self.held.matrix @ _matrix(judged, self.held.matrix.dtype))[class_, own].astype(np.int64)
-        elif len(sizes) * len(judged.given) <= AT_ONCE and self._met <= look_ups:
-            there = self._of_all_pairs(len(judged.given))[class_ * len(judged.given) + own]
+        classes, sizes, given = self.held.rows.classes, self.held.rows.sizes, self.judged.given
+        held, pairs, owns = self.held.cells, self.judged.pairs, len(given)
+        own, listed = (codes[given[pairs.own]] for codes in (pairs.own, pairs.value))
+        listing = np.bincount(listed, minlength=pairs.values)
+        met = int(listing[held.value].sum())
+        if len(sizes) * owns * pairs.values <= min(_MATRIX, _DEAR * met):
+            # The numbers of a product of matrices are exact.
+            exact = np.float32 if int(sizes.max(initial=0)) < 1 << 24 else np.float64
+            of_class: NDArray[np.floating[Any]] = np.zeros((held.owns, held.values), exact)
+            fitting = np.zeros((held.values, owns), of_class.dtype)
+            of_class[held.own, held.value] = held.records
+            fitting[listed, own] = 1
+            there = (of_class @ fitting)[classes, self.own].astype(np.int64)
         else:
-            held = self.held.cells
-            at, group = spread(judged.first[own], listed)
-            wanted = class_[group] * judged.values + judged.listed[at]
-            place = np.minimum(np.searchsorted(held.keys, wanted), len(held.keys) - 1)
-            there = totals(group, np.where(held.keys[place] == wanted, held.records[place], 0), len(own))
-        return np.where(judged.given[own], sizes[class_] - there, 0)
-
-    @property
-    def _met(self) -> int:
-        """How often a class has a value that is listed of an own value."""
-        held = np.bincount(self.held.cells.value, minlength=self.judged.values)
-        return int((held * np.bincount(self.judged.listed, minlength=self.judged.values)).sum())
-
-    def _of_all_pairs(self, owns: int) -> Codes:
-        """The records with listed values by class and own value, those that occur together and others: by values."""
-        held, judged = self.held.cells, self.judged
-        by_value = np.argsort(judged.listed, kind="stable")
-        listing = np.repeat(np.arange(owns), np.diff(judged.first))[by_value]
-        number = np.bincount(judged.listed, minlength=judged.values)
-        at, cell = spread((np.cumsum(number) - number)[held.value], number[held.value])
-        return totals(held.own[cell] * owns + listing[at], held.records[cell], len(self.held.rows.sizes) * owns)
-
-
-def _matrix(judged: Fits, type_: DTypeLike) -> NDArray[np.floating[Any]]:
-    """Per value and own value, 1 where the value is listed."""
-    listed = np.zeros((judged.values, len(judged.given)), type_)
-    listed[judged.listed, np.repeat(np.arange(len(judged.given)), np.diff(judged.first))] = 1
-    return listed
+            own = own[np.argsort(listed, kind="stable")]
+            at, cell = spread((np.cumsum(listing) - listing)[held.value], listing[held.value])
+            there = counted(held.own[cell], own[at], held.records[cell], len(sizes), owns).found(classes, self.own)
+        return np.where(given[self.own], sizes[classes] - there, 0)
 
 
 def few_left(rows: ClassRows, looked_at: Flags, judgements: Sequence[Judgement], k: int) -> Flags:
@@ -221,7 +173,7 @@ def few_left(rows: ClassRows, looked_at: Flags, judgements: Sequence[Judgement],
 
 def _number(rows: ClassRows, group: Codes, others: Codes, groups: int) -> Codes:
     if rows.people is None:
-        return totals(group, None if rows.records is None else rows.records[others], groups)
+        return totals(group, rows.records_of(others), groups)
     people = int(rows.people.max(initial=0)) + 1
     return np.bincount(np.unique(group * people + rows.people[others]) // people, minlength=groups)
 
