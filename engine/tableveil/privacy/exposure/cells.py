@@ -1,5 +1,7 @@
 """How many records have an own value together with a value of a column, and whether that is chance."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from functools import cached_property
 

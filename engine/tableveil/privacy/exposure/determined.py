@@ -4,6 +4,8 @@ Two people with one value agree in what is hidden; or people with neighbouring v
 no finding that people under one label agree anyway, nor is a value that nobody shares.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -4,6 +4,8 @@ One by itself; differences, sums, products and ratios of two; sums and differenc
 difference by a factor, as years are days by one; differences of years stand beside those of days.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
