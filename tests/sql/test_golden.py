@@ -18,7 +18,7 @@ from tableveil.backend import Session, table
 from tableveil.backend.interrupter import Interrupter
 from tableveil.backend.render import DIALECT, render
 from tableveil.counting import CountedColumns, DuckDBCounter, build_base
-from tableveil.counting.in_memory import in_memory
+from tableveil.counting.choose import in_memory
 from tableveil.dictionary import Dictionary, build_dictionary, build_sensitive
 from tableveil.dictionary.values import CodedAttribute
 from tableveil.hierarchy import InlineLevels

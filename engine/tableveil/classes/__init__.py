@@ -16,7 +16,6 @@ from tableveil.classes.joint import (
     without_release,
 )
 from tableveil.classes.keys import KeyLayout
-from tableveil.classes.model import ClassValues, EquivalenceClasses, Marginals
-from tableveil.classes.nested import LevelMaps, NestedClasses, nest
+from tableveil.classes.model import ClassValues, EquivalenceClasses, LevelMaps, Marginals, NestedClasses, nest
 from tableveil.classes.numpy_counter import NumpyCounter, PartCount, count_parts
 from tableveil.classes.sensitive import ListedElements, PersonValues, SensitiveColumn, SensitiveRows

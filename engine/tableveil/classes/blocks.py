@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.classes.keys import KeyLayout
-from tableveil.classes.nested import LevelMaps
+from tableveil.classes.model import LevelMaps
 from tableveil.lattice import Transformation
 
 CELLS = 4096

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from tableveil.classes.delegating import DelegatingCounter
 from tableveil.classes.keys import KeyLayout
-from tableveil.classes.model import ClassValues, EquivalenceClasses, Marginals
-from tableveil.classes.nested import distinct_keys
+from tableveil.classes.model import ClassValues, EquivalenceClasses, Marginals, distinct_keys
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from tableveil.classes.blocks import Blocks, sums_at
 from tableveil.classes.keys import KeyLayout
-from tableveil.classes.model import EquivalenceClasses, Marginals
-from tableveil.classes.nested import LevelMaps
+from tableveil.classes.model import EquivalenceClasses, LevelMaps, Marginals
 from tableveil.classes.numpy_details import NumpyDetails, Sensitive
 from tableveil.classes.sensitive import SensitiveColumn
 from tableveil.hierarchy import AttributeLevels

@@ -10,12 +10,19 @@ from tableveil.errors import InfeasibleError, Warned, by_rank
 from tableveil.lifecycle import Solution
 from tableveil.pipelines import together
 from tableveil.pipelines.advice import Advice, checks_for, erased_columns, is_empty, says_nothing
-from tableveil.pipelines.guarantees import classes_before, guarantees_of, shown_pool
 from tableveil.pipelines.infeasible import Asked, nothing_valid, unprotected_values, values_unprotected
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.local_recoding.kept import kept_locally
 from tableveil.pipelines.people import people_risks, people_warnings
-from tableveil.pipelines.privacy import choosing_models, facts_for, judging_models, privacy_for
+from tableveil.pipelines.privacy import (
+    choosing_models,
+    classes_before,
+    facts_for,
+    guarantees_of,
+    judging_models,
+    privacy_for,
+    shown_pool,
+)
 from tableveil.pipelines.quality import quality_for
 from tableveil.pipelines.read import Counted, Dictionaries, count_classes
 from tableveil.pipelines.relaxing import chosen_by_all, problem_of, relaxed

@@ -19,8 +19,8 @@ from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.lattice import Lattice
 from tableveil.lifecycle import Solution
 from tableveil.pipelines.advice import is_empty, says_nothing
-from tableveil.pipelines.guarantees import classes_before, guarantees_of
 from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.privacy import classes_before, guarantees_of
 from tableveil.pipelines.read import Counted, Dictionaries, FoundHierarchies, count_classes, hierarchies_of
 from tableveil.pipelines.solution import Method
 from tableveil.policy import (

@@ -30,9 +30,8 @@ from tableveil.counting.base import (
     equal_records,
     without_earlier,
 )
-from tableveil.counting.choose import open_counter
+from tableveil.counting.choose import CombinationRows, combination_rows, open_counter
 from tableveil.counting.duckdb_counter import DuckDBCounter
 from tableveil.counting.frequencies import CountedFrequencies, count_frequencies, weight_facts, write_frequencies
-from tableveil.counting.in_memory import CombinationRows, combination_rows
 from tableveil.counting.owned import count_people, owned_classes
 from tableveil.counting.points import missing_people, read_combinations

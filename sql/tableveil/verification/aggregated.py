@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from tableveil.backend import Session
 from tableveil.policy import AggregateFunction, AttributePolicy, KAnonymity, Policy, Role
 from tableveil.verification.aggregates import check_aggregate
-from tableveil.verification.judged import Judged
 from tableveil.verification.text import SLACK, quoted, spelled
-from tableveil.verification.written import AGGREGATES, MEMBERS, Written, WrittenAggregate
+from tableveil.verification.written import AGGREGATES, MEMBERS, Judged, Written, WrittenAggregate
 
 _Columns = Sequence[tuple[WrittenAggregate, AttributePolicy]]
 """The aggregated columns in policy order, as they are written and as the policy asks for them."""

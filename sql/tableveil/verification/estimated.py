@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from tableveil.hierarchy import ValueKind
-from tableveil.verification.judged import Judged
 from tableveil.verification.text import quoted
-from tableveil.verification.written import Written
+from tableveil.verification.written import Judged, Written
 
 _UNDER = "shown_under"
 _ADDED = (("class_id", "BIGINT"), ("estimated", "BOOLEAN"))

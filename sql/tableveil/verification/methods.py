@@ -11,12 +11,11 @@ from tableveil.verification.aggregated import check_aggregated
 from tableveil.verification.clustered import CLUSTERED, stage_clustered
 from tableveil.verification.domains import count_losses
 from tableveil.verification.game import check_played
-from tableveil.verification.judged import Judged
 from tableveil.verification.own_levels import chosen_labels, drop_own_levels, read_own_levels
 from tableveil.verification.people import check_people, counts_people
 from tableveil.verification.together import check_own_classes_of_people
 from tableveil.verification.unchanged import check_unchanged
-from tableveil.verification.written import Written
+from tableveil.verification.written import Judged, Written
 
 
 def check_record_level(session: WarehouseSession, policy: Policy, source_records: int, written: Written) -> list[str]:

@@ -8,12 +8,11 @@ from dataclasses import replace
 
 from tableveil.backend import Session
 from tableveil.policy import Anchor, EventTable, Policy, RelatedTables, Role
-from tableveil.verification.judged import Judged
 from tableveil.verification.known_facts import check_known_facts, dated_labels, label_hash
 from tableveil.verification.known_rows import check_known_rows
 from tableveil.verification.labels import check_label_columns
 from tableveil.verification.text import quoted, spelled
-from tableveil.verification.written import Written, WrittenEvents
+from tableveil.verification.written import Judged, Written, WrittenEvents
 
 _STAGED = ("people", "rows", "source_people", "source_days", "source_rows", "facts")
 

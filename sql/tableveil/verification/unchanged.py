@@ -14,11 +14,10 @@ import pyarrow as pa
 from tableveil.policy import Role
 from tableveil.verification.coded import Codes, HeldRows, OwnCodes, Records, ValueCodes, places_in, ranks
 from tableveil.verification.derived import least_of_two
-from tableveil.verification.judged import Judged
 from tableveil.verification.left import ClassPeople, Rule, determines, least_of_one, rule_of, share_among_few
 from tableveil.verification.owners import stage_records
 from tableveil.verification.text import near, quoted
-from tableveil.verification.written import OWN_LEVELS, Written
+from tableveil.verification.written import OWN_LEVELS, Judged, Written
 
 MOST_CODED = 1_000_000
 """Up to so many records show what goes together; in a larger table, the first ones, and a part of the classes."""

@@ -7,7 +7,6 @@ from tableveil.backend import Session, WarehouseSession, table
 from tableveil.errors import Fault, InternalError
 from tableveil.policy import JobPart, Policy, Role, SuppressedRecords
 from tableveil.verification.estimated import check_estimated
-from tableveil.verification.judged import Judged
 from tableveil.verification.labels import check_label_columns
 from tableveil.verification.methods import check_method
 from tableveil.verification.new_keys import check_new_keys
@@ -17,7 +16,7 @@ from tableveil.verification.text import SLACK, differing, folded, near, quoted
 from tableveil.verification.together import check_classes_of_people, check_together
 from tableveil.verification.told import check_told
 from tableveil.verification.values import Spreads, check_joint_values, check_values
-from tableveil.verification.written import Written
+from tableveil.verification.written import Judged, Written
 
 
 def verify(session: WarehouseSession, policy: Policy, source_records: int, written: Written) -> None:

@@ -1,7 +1,9 @@
-"""The facts that the verification takes from the plan of a release: the places and names of everything."""
+"""A written release as the verification judges it, and its facts from the plan: the places and names of everything."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tableveil.backend import WarehouseSession
 from tableveil.hierarchy import InlineLevels, ValueKind
 from tableveil.policy import Policy
 from tableveil.source.sketch import Sketch
@@ -223,3 +225,24 @@ class Written:
     def shown(self, column: str, value: str) -> str:
         """A value of the source as the rows show it."""
         return f"CAST({spelled(value, dict(self.source_types)[column])} AS {self.type_of(column)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A written release of so many `source_records`.
+
+    Columns of labels come first among its `quasi_identifiers`. `marker` is the column that marks suppressed records, if
+    they are shown. While its models are checked, the table `judged_classes` has its classes.
+    """
+
+    session: WarehouseSession
+    policy: Policy
+    quasi_identifiers: Sequence[str]
+    marker: str
+    source_records: int
+    written: Written
+
+    @property
+    def positions(self) -> list[str]:
+        """Names of the quasi-identifiers in staged tables, because a column may have any name."""
+        return [f"q{i}" for i in range(len(self.quasi_identifiers))]

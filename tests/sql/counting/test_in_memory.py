@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tableveil.counting.in_memory import _ascending
+from tableveil.counting.choose import _ascending
 
 
 @pytest.mark.parametrize("radices", [[3, 4], [3, 2**31, 2**29], [2**31, 2**31, 2**31, 5], [2**40, 2**40, 1]])

@@ -15,9 +15,8 @@ from tableveil.backend import Session
 from tableveil.convert import policy_from_proto
 from tableveil.document import read_policy
 from tableveil.policy import Policy
-from tableveil.verification.judged import Judged
 from tableveil.verification.related import check_related
-from tableveil.verification.written import ClassColumns, Labels, Written, WrittenEvents
+from tableveil.verification.written import ClassColumns, Judged, Labels, Written, WrittenEvents
 from tests.adversary.related import worlds
 from tests.adversary.related.attack import Released, few, has, lost_anchors, released
 from tests.adversary.related.worlds import Label, World

@@ -15,9 +15,9 @@ from tableveil.privacy.exposure.judged import OwnValues, Readings, Unchanged, ju
 from tableveil.privacy.exposure.rows import ClassRows, HeldValues
 from tableveil.verification import unchanged
 from tableveil.verification.coded import OwnCodes, Records, ValueCodes, tally
-from tableveil.verification.judged import Judged
 from tableveil.verification.left import rule_of
 from tableveil.verification.owners import count_owners
+from tableveil.verification.written import Judged
 from tests.sql.verification.cases import Case, drop, written_case
 
 SEEDS = range(4)

@@ -19,7 +19,6 @@ from tableveil.local_recoding import (
     settle,
 )
 from tableveil.pipelines.advice import is_empty, says_nothing
-from tableveil.pipelines.guarantees import classes_before
 from tableveil.pipelines.infeasible import Asked, Chosen, nothing_valid, refusing, values_unprotected
 from tableveil.pipelines.job import FoundPartition, JobContext
 from tableveil.pipelines.local_recoding.frontier import LocalSource, PartitionFrontier, alternatives
@@ -37,7 +36,7 @@ from tableveil.pipelines.local_recoding.problem import (
 )
 from tableveil.pipelines.own_levels import erased_columns, own_losses, plan_of
 from tableveil.pipelines.people import people_risks, people_warnings
-from tableveil.pipelines.privacy import choosing_models, facts_for, judging_models, privacy_for
+from tableveil.pipelines.privacy import choosing_models, classes_before, facts_for, judging_models, privacy_for
 from tableveil.pipelines.quality import quality_for
 from tableveil.pipelines.read import Counted, Dictionaries, count_classes
 from tableveil.pipelines.relaxing import chosen_by_all, relaxed
