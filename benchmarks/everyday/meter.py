@@ -11,7 +11,7 @@ from typing import Any
 from unittest.mock import patch
 
 from tableveil.backend import Session
-from tableveil.pipelines.job import JobReport
+from tableveil.pipelines.work import JobReport
 from tableveil.runtime import recorder
 from tableveil.state.jobs import JobPhase
 

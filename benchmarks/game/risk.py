@@ -23,8 +23,8 @@ from tableveil import backend
 from tableveil.backend import Database, Session, Settings
 from tableveil.control import Control
 from tableveil.convert import stored_policy
-from tableveil.pipelines.job import JobContext, JobReport
 from tableveil.pipelines.risk_analysis import run_risk_analysis
+from tableveil.pipelines.work import JobContext, JobReport
 from tableveil.policy import Population, TableReference
 from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.state.migrate import migrate

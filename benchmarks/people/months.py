@@ -24,7 +24,7 @@ from tableveil.hierarchy.definition import HierarchyDefinition
 from tableveil.hierarchy.rules import Intervals, SuppressionOnly
 from tableveil.pipelines.anonymize import anonymize
 from tableveil.pipelines.forecast import FUTURES, MONTHS, forecast, months_of
-from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.work import JobContext
 from tableveil.policy import (
     AttributePolicy,
     DistinctLDiversity,

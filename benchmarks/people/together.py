@@ -21,7 +21,7 @@ from tableveil.hierarchy import InlineLevels
 from tableveil.hierarchy.definition import HierarchyDefinition
 from tableveil.hierarchy.rules import Intervals, SuppressionOnly
 from tableveil.pipelines.anonymize import anonymize
-from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.work import JobContext
 from tableveil.policy import AttributePolicy, KAnonymity, LeftBehind, Policy, ReleaseTarget, Role, TableReference
 from tableveil.source import find_source, fingerprint
 from tableveil.state import jobs, persons

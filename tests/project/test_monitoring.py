@@ -17,8 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tableveil.runtime import FailureKind
 from tableveil.server import ServeSettings, TableveilServer
 from tableveil.server.metered import STEPS
-from tableveil.state.jobs import JobPhase, JobState
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind, JobPhase, JobState
 from tests.service.endpoint.published import KnownReaders, serving
 from tests.service.tls.authorities import Authority
 

@@ -25,8 +25,8 @@ from tableveil.control import Control
 from tableveil.errors import InfeasibleError
 from tableveil.lifecycle import Evidence
 from tableveil.pipelines.anonymize import solved
-from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.read import resolve_fully
+from tableveil.pipelines.work import JobContext
 from tableveil.policy import Policy, TableReference
 from tableveil.release import ReleasePlan
 from tableveil.spark.types import unsupported

@@ -15,9 +15,16 @@ from numpy.typing import NDArray
 
 from tableveil.classes.blocks import sums_at
 from tableveil.control import SECONDS_BETWEEN_REPORTS, Control, Progress, Stopped
-from tableveil.game.assignment import SUPPRESSED, Assignment, Choice, Combinations, in_order
+from tableveil.game.assignment import (
+    SUPPRESSED,
+    Assignment,
+    Choice,
+    Combinations,
+    in_order,
+    payouts_against,
+    pre_image_sizes,
+)
 from tableveil.game.counting import CountedClasses, counted_at_all
-from tableveil.game.inversion import payouts_against, pre_image_sizes
 from tableveil.game.payout import InformationLoss, Stakes
 from tableveil.game.record_level import BestOfAll, best_transformations
 from tableveil.lattice import Lattice, Transformation

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from tableveil.hierarchy import AttributeLevels
 from tableveil.local_recoding.problem import SUPPRESSED, LabelCosts, LocalPartition, LocalProblem
 from tableveil.policy import BALANCED, Aggregate, EntropyModel, LossModel, PrecisionModel, QualityModel
-from tableveil.quality.bits import bits as bits_of
 from tableveil.quality.model import Factors
+from tableveil.quality.model import bits as bits_of
 
 SUMS = (Aggregate.ARITHMETIC_MEAN, Aggregate.SUM)
 """Aggregates that keep a sum over records one."""

@@ -11,8 +11,8 @@ from tableveil.policy import AbsentValues, BetaLikeness, DeltaDisclosure, Privac
 from tableveil.privacy.closeness_of_elements import distances_of_elements
 from tableveil.privacy.disclosure import delta
 from tableveil.privacy.distances import EARTH_MOVERS, Distributions
-from tableveil.privacy.facts import Facts
 from tableveil.privacy.likeness import beta
+from tableveil.privacy.model import Facts
 
 RELEASED = "released rows"
 """In the name of a figure that is measured against the released rows."""

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from tableveil.classes import ClassCounter, EquivalenceClasses
 from tableveil.policy import AverageRisk, PopulationUniqueness, SampleUniqueness
-from tableveil.privacy.facts import Facts
-from tableveil.privacy.model import ReleaseRule
-from tableveil.privacy.nearest import ceiled
+from tableveil.privacy.column_rule import ceiled
+from tableveil.privacy.model import Facts, ReleaseRule
 
 Model = TypeVar("Model", AverageRisk, SampleUniqueness, PopulationUniqueness)
 

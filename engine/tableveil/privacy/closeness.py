@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from tableveil.classes import EquivalenceClasses
 from tableveil.policy import TCloseness
-from tableveil.privacy.column_rule import ColumnRule, spelled
+from tableveil.privacy.column_rule import ColumnRule, lowest_for, spelled
 from tableveil.privacy.distances import EARTH_MOVERS, ComparedClasses, Distributions, EarthMover, Shares
-from tableveil.privacy.nearest import lowest_for
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,9 @@ from numpy.typing import NDArray
 from tableveil.classes import ClassValues, EquivalenceClasses, ListedElements, SensitiveColumn
 from tableveil.policy import TCloseness
 from tableveil.privacy.closeness import TClosenessRule
-from tableveil.privacy.column_rule import ColumnRule, smallest_size, spelled
+from tableveil.privacy.column_rule import ColumnRule, lowest_for, smallest_size, spelled
 from tableveil.privacy.distances.model import ROUNDED_UP, Integers, multiples, products
-from tableveil.privacy.facts import Facts
-from tableveil.privacy.model import ReleaseRule
-from tableveil.privacy.nearest import lowest_for
+from tableveil.privacy.model import Facts, ReleaseRule
 
 _SLACK = 1e-9
 """Makes up for rounding errors: a size that is barely impossible counts as possible."""

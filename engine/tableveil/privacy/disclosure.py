@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from tableveil.classes import ClassValues, EquivalenceClasses, SensitiveColumn
 from tableveil.policy import AbsentValues, DeltaDisclosure
-from tableveil.privacy.column_rule import ColumnRule, excess, smallest_size, spelled
+from tableveil.privacy.column_rule import ColumnRule, excess, lowest_for, smallest_size, spelled
 from tableveil.privacy.exact import Factor, below, floored
-from tableveil.privacy.facts import Facts
-from tableveil.privacy.nearest import lowest_for
+from tableveil.privacy.model import Facts
 
 _DIGITS = Context(prec=50)
 

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from tableveil.classes import ClassValues, EquivalenceClasses, SensitiveColumn
 from tableveil.policy import DistinctLDiversity, EntropyLDiversity, ProbabilisticLDiversity, RecursiveCLDiversity
-from tableveil.privacy.column_rule import ColumnRule, spelled
+from tableveil.privacy.column_rule import ColumnRule, highest_for, lowest_for, spelled
 from tableveil.privacy.exact import below, floored
-from tableveil.privacy.nearest import highest_for, lowest_for
 
 Diversity = TypeVar(
     "Diversity", bound=DistinctLDiversity | ProbabilisticLDiversity | EntropyLDiversity | RecursiveCLDiversity

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tableveil.classes import ClassValues, EquivalenceClasses, ListedElements, PersonValues
 from tableveil.policy import DistinctLDiversity, KAnonymity, ProbabilisticLDiversity
-from tableveil.privacy.column_rule import ColumnRule, spelled
+from tableveil.privacy.column_rule import ColumnRule, highest_for, spelled
 from tableveil.privacy.diversity import (
     DistinctLDiversityRule,
     Diversity,
@@ -25,9 +25,7 @@ from tableveil.privacy.diversity import (
     probabilistic_l,
 )
 from tableveil.privacy.exact import floored
-from tableveil.privacy.facts import Facts
-from tableveil.privacy.model import ReleaseRule
-from tableveil.privacy.nearest import highest_for
+from tableveil.privacy.model import Facts, ReleaseRule
 from tableveil.privacy.people import KPeopleRule
 
 

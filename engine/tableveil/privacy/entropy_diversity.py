@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from tableveil.classes import ClassValues, EquivalenceClasses, SensitiveColumn
 from tableveil.policy import EntropyEstimator, EntropyLDiversity
-from tableveil.privacy.column_rule import spelled
+from tableveil.privacy.column_rule import highest_for, spelled
 from tableveil.privacy.diversity import DiversityRule, WithoutNull
-from tableveil.privacy.facts import Facts
-from tableveil.privacy.nearest import highest_for
+from tableveil.privacy.model import Facts
 
 EULER_GAMMA = 0.5772156649015329
 

@@ -24,8 +24,8 @@ from tableveil.privacy.closeness_of_elements import distances_of_elements
 from tableveil.privacy.distances import EARTH_MOVERS, Distributions
 from tableveil.privacy.diversity import probabilistic_l, recursive_c
 from tableveil.privacy.diversity_of_people import distinct_of_people
-from tableveil.privacy.facts import Facts
 from tableveil.privacy.k_map import smallest_population_class
+from tableveil.privacy.model import Facts
 from tableveil.privacy.people import largest_shares, people_in
 from tableveil.privacy.presence import presence_range
 from tableveil.privacy.registry import MEASURES, OF_PEOPLE

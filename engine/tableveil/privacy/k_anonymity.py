@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from tableveil.classes import EquivalenceClasses
 from tableveil.policy import KAnonymity
+from tableveil.privacy.column_rule import highest_for
 from tableveil.privacy.model import ReleaseRule
-from tableveil.privacy.nearest import highest_for
 
 
 @dataclass(frozen=True)

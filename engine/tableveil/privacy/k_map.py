@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from tableveil.classes import EquivalenceClasses
 from tableveil.policy import CellSizes, EstimatedKMap, KMap
-from tableveil.privacy.facts import Facts
-from tableveil.privacy.model import ReleaseRule
-from tableveil.privacy.nearest import highest_for
+from tableveil.privacy.column_rule import highest_for
+from tableveil.privacy.model import Facts, ReleaseRule
 
 DEVIATIONS, MORE = 15, 50
 """Sizes are tried up to so many standard deviations above the mean, and so many more: larger ones are improbable."""

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from tableveil.classes import EarlierClasses, EquivalenceClasses, Owners, combinations_of, distinct_rows
 from tableveil.policy import Dominance, KAnonymity, PrivacyModel
 from tableveil.privacy.exact import floored
-from tableveil.privacy.facts import Facts
-from tableveil.privacy.model import ReleaseRule
+from tableveil.privacy.model import Facts, ReleaseRule
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from tableveil.classes import ClassValues, EquivalenceClasses, SensitiveColumn
 from tableveil.policy import BetaLikeness
-from tableveil.privacy.column_rule import ColumnRule, excess, smallest_size, spelled
+from tableveil.privacy.column_rule import ColumnRule, excess, lowest_for, smallest_size, spelled
 from tableveil.privacy.exact import Factor, floored
-from tableveil.privacy.nearest import lowest_for
 
 
 def beta(values: ClassValues, column: SensitiveColumn, enhanced: bool = False) -> NDArray[np.float64]:

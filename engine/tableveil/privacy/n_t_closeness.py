@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from tableveil.classes import ClassValues, EquivalenceClasses
 from tableveil.lattice import Transformation
 from tableveil.policy import NTCloseness
-from tableveil.privacy.column_rule import ColumnRule, spelled
+from tableveil.privacy.column_rule import DIGITS, ColumnRule, spelled
 from tableveil.privacy.distances import EARTH_MOVERS, Distributions, EarthMover
-from tableveil.privacy.nearest import DIGITS
 from tableveil.privacy.supersets import Spread, Supersets
 
 BUDGET = 1 << 27

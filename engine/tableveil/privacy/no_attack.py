@@ -10,11 +10,10 @@ from tableveil.classes import ClassCounter, EquivalenceClasses
 from tableveil.game import Stakes, hits, sizes_of
 from tableveil.policy import KAnonymity, KMap, NoAttack, Success
 from tableveil.privacy.by_sample import shortest_prefix, smallest_first
-from tableveil.privacy.facts import Facts
+from tableveil.privacy.column_rule import floored, highest_for
 from tableveil.privacy.k_anonymity import KAnonymityRule
 from tableveil.privacy.k_map import KMapRule
-from tableveil.privacy.model import ReleaseRule
-from tableveil.privacy.nearest import floored, highest_for
+from tableveil.privacy.model import Facts, ReleaseRule
 
 
 def no_attack_rule(model: NoAttack, facts: Facts) -> ReleaseRule:

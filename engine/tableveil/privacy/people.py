@@ -17,12 +17,10 @@ from numpy.typing import NDArray
 
 from tableveil.classes import EquivalenceClasses, SensitiveColumn, class_of_labels, put_together
 from tableveil.policy import Dominance, KAnonymity
-from tableveil.privacy.column_rule import excess
+from tableveil.privacy.column_rule import ceiled, excess, highest_for, lowest_for
 from tableveil.privacy.exact import floored
-from tableveil.privacy.facts import Facts
 from tableveil.privacy.k_anonymity import KAnonymityRule
-from tableveil.privacy.model import ReleaseRule
-from tableveil.privacy.nearest import ceiled, highest_for, lowest_for
+from tableveil.privacy.model import Facts, ReleaseRule
 from tableveil.risk import ClassSizes, OwnedClasses, ProsecutorRisk, people_risk, prosecutor_risk
 
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from tableveil.classes import EquivalenceClasses
 from tableveil.policy import DeltaPresence, Inclusion
 from tableveil.privacy import exact
+from tableveil.privacy.column_rule import ceiled, floored, highest_for, lowest_for
 from tableveil.privacy.model import ReleaseRule
-from tableveil.privacy.nearest import ceiled, floored, highest_for, lowest_for
 
 
 @dataclass(frozen=True)

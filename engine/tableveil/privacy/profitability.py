@@ -9,9 +9,8 @@ from tableveil.classes import EquivalenceClasses
 from tableveil.game import InformationLoss, Stakes, sizes_of
 from tableveil.numeric.rounding import weighted_sum
 from tableveil.policy import BreakEven, Profitability, Success
-from tableveil.privacy.facts import Facts
-from tableveil.privacy.model import ReleaseRule
-from tableveil.privacy.nearest import floored, highest_for
+from tableveil.privacy.column_rule import floored, highest_for
+from tableveil.privacy.model import Facts, ReleaseRule
 from tableveil.privacy.no_attack import unattacked
 
 

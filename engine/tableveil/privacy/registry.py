@@ -46,10 +46,9 @@ from tableveil.privacy.diversity_of_people import (
     probabilistic_rule,
 )
 from tableveil.privacy.entropy_diversity import entropy_l, entropy_l_diversity_rule
-from tableveil.privacy.facts import Facts
 from tableveil.privacy.k_map import EstimatedKMapRule, KMapRule
 from tableveil.privacy.likeness import BetaLikenessRule, beta
-from tableveil.privacy.model import Conjunction, ReleaseRule
+from tableveil.privacy.model import Conjunction, Facts, ReleaseRule
 from tableveil.privacy.n_t_closeness import NTClosenessRule
 from tableveil.privacy.no_attack import no_attack_rule
 from tableveil.privacy.presence import DeltaPresenceRule, InclusionRule

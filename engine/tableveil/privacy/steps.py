@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from tableveil.privacy.nearest import DIGITS
+from tableveil.privacy.column_rule import DIGITS
 
 UNIT = Decimal(1).scaleb(-DIGITS)
 """The step in which decimals are tried, and so the precision of the nearest value."""

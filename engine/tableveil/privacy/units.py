@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from tableveil.classes import EquivalenceClasses, SensitiveColumn
 from tableveil.policy import Dominance, KAnonymity
+from tableveil.privacy.column_rule import ceiled, highest_for, lowest_for
 from tableveil.privacy.exact import floored
-from tableveil.privacy.facts import Facts
 from tableveil.privacy.k_anonymity import KAnonymityRule
-from tableveil.privacy.model import ReleaseRule
-from tableveil.privacy.nearest import ceiled, highest_for, lowest_for
+from tableveil.privacy.model import Facts, ReleaseRule
 from tableveil.privacy.people import KPeopleRule, dominance_rule, largest_shares, people_in
 
 Unit = tuple[int, SensitiveColumn]

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from tableveil.classes import Check, ClassCounter, EquivalenceClasses, LevelMaps, nest
 from tableveil.lattice import Transformation
 from tableveil.policy import AverageClassSizeModel
-from tableveil.quality.bits import bits_lost
-from tableveil.quality.model import AssessedTransformation, Factors, Score, Table
+from tableveil.quality.model import AssessedTransformation, Factors, Score, Table, bits_lost
 
 
 class Groups:

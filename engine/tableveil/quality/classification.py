@@ -28,8 +28,7 @@ from tableveil.classes import Check, ClassCounter, ClassValues, EquivalenceClass
 from tableveil.lattice import Transformation
 from tableveil.numeric.rounding import weighted_sum
 from tableveil.policy import ClassificationModel
-from tableveil.quality.bits import log_ratio
-from tableveil.quality.model import AssessedTransformation, Score, Table
+from tableveil.quality.model import AssessedTransformation, Score, Table, log_ratio
 
 
 @dataclass(frozen=True, slots=True, eq=False)

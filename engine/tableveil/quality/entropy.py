@@ -16,8 +16,7 @@ from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
 from tableveil.numeric.rounding import rounded, rounded_down
 from tableveil.policy import EntropyModel
-from tableveil.quality.bits import Counts, bits, bits_lost
-from tableveil.quality.model import Factors, Table, WeightedAggregate
+from tableveil.quality.model import Counts, Factors, Table, WeightedAggregate, bits, bits_lost
 from tableveil.quality.separable import Separable, least_from
 
 

@@ -31,10 +31,9 @@ from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
 from tableveil.numeric.rounding import SLACK, rounded, weighted_sum
 from tableveil.policy import KLDivergenceModel
-from tableveil.quality.bits import log_ratio
 from tableveil.quality.class_size import Subclasses
 from tableveil.quality.kl_per_record import Expectation
-from tableveil.quality.model import AssessedTransformation, Score, Table
+from tableveil.quality.model import AssessedTransformation, Score, Table, log_ratio
 
 
 def crowding(levels: Sequence[AttributeLevels], marginals: Marginals) -> float:

@@ -20,8 +20,7 @@ from tableveil.hierarchy.labelling import log_combinations, log_leaves, require_
 from tableveil.lattice import Transformation
 from tableveil.numeric.rounding import SLACK, rounded, weighted_sum
 from tableveil.policy import KLDivergenceModel
-from tableveil.quality.bits import log_ratio
-from tableveil.quality.model import AssessedTransformation, Score, Table
+from tableveil.quality.model import AssessedTransformation, Score, Table, log_ratio
 from tableveil.quality.separable import RecordCosts
 
 

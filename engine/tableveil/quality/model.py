@@ -1,18 +1,42 @@
-"""The interface of every quality model: scores, their aggregates over columns, and bounds for what is not counted."""
+"""The interface of every quality model: scores, their aggregates, bounds for the uncounted, and exact sums of bits."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.classes import Check, EquivalenceClasses
 from tableveil.lattice import Transformation
+from tableveil.numeric.rounding import weighted_sum
 from tableveil.policy import Aggregate
+
+Counts = NDArray[np.integer[Any]] | NDArray[np.floating[Any]]
+
+
+def log_ratio(part: Counts | float, whole: Counts | float) -> NDArray[np.float64]:
+    """log2(whole / part), both above 0."""
+    # The quotient itself would have few digits left if it is close to 1.
+    logarithms: NDArray[np.float64] = np.log1p((whole - part) / part) / math.log(2)
+    return logarithms
+
+
+def bits(counts: Counts) -> float:
+    """Sum over records of log2(all / those with the same value), given how many have each value."""
+    counts = counts[counts > 0]
+    return weighted_sum(counts, log_ratio(counts, counts.sum()))
+
+
+def bits_lost(counts: Counts, groups: NDArray[np.int32]) -> float:
+    """Sum over records of log2(those in the same group / those with the same value), given the group of each value."""
+    occurring = counts > 0
+    together = np.bincount(groups, counts)[groups[occurring]]
+    return weighted_sum(counts[occurring], log_ratio(counts[occurring], together))
+
 
 Score = tuple[float, ...]
 """Compared lexicographically, less is better. All aggregates but `RANK` have one element."""

@@ -10,9 +10,17 @@ from tableveil.convert.hierarchy_views import (
     stored_levels_from_proto,
 )
 from tableveil.convert.jobs import failure_to_proto, fault_to_proto, job_to_proto
-from tableveil.convert.names import job_name, job_number, release_name, release_number, result_name, result_number
+from tableveil.convert.names import (
+    canonical_json,
+    job_name,
+    job_number,
+    policy_from_json,
+    release_name,
+    release_number,
+    result_name,
+    result_number,
+)
 from tableveil.convert.pages import hierarchy_token, number_token, page_size, read_hierarchy_token, read_number_token
 from tableveil.convert.policy_from_proto import given_reason, policy_from_proto, stored_policy
 from tableveil.convert.privacy import privacy_in_words
 from tableveil.convert.releases import release_to_proto
-from tableveil.convert.submission import canonical_json, policy_from_json

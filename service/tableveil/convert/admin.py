@@ -1,6 +1,6 @@
 """Findings and backups as messages."""
 
-from tableveil.convert.times import duration
+from tableveil.convert.copied import duration
 from tableveil.operate import Backup, Finding
 from tableveil.v1 import admin_service_pb2 as v1
 

@@ -3,8 +3,8 @@
 from datetime import timedelta
 
 from tableveil.audit import Head
+from tableveil.convert.copied import moment, timestamp
 from tableveil.convert.enums import EnumMap
-from tableveil.convert.times import moment, timestamp
 from tableveil.state.audit_entries import AuditEntry, AuditEvent, AuditFilter
 from tableveil.v1 import audit_service_pb2 as v1
 

@@ -8,9 +8,8 @@ from tableveil.classification.model import Assessment, ClassifierComparison, Mea
 from tableveil.convert.collect import Faults
 from tableveil.convert.copied import copied, result_to_proto
 from tableveil.convert.enums import CLASSIFIERS
-from tableveil.convert.names import release_name
+from tableveil.convert.names import Read, Submission, canonical_json, release_name
 from tableveil.convert.policy_from_proto import stored_policy
-from tableveil.convert.submission import Read, Submission, canonical_json
 from tableveil.errors import Fault
 from tableveil.pipelines.classification import classification_work
 from tableveil.requests.classification import (
@@ -21,7 +20,7 @@ from tableveil.requests.classification import (
     check_classification_request,
 )
 from tableveil.state.classifications import Classification
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind
 from tableveil.state.seen import Audience
 from tableveil.v1 import classification_service_pb2 as v1
 

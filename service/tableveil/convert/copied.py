@@ -1,19 +1,56 @@
-"""Messages of results: their fields are the attributes of the same names, unless others are given."""
+"""Messages of results, whose fields are the attributes of the same names unless others are given; moments in them."""
 
+from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, overload
 
+from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from tableveil.convert.decimals import decimal_to_text
 from tableveil.convert.enums import enum_map
 from tableveil.convert.names import job_name, result_name, table_to_proto
-from tableveil.convert.times import duration, timestamp
+from tableveil.errors import InvalidError
 from tableveil.policy import TableReference
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind
+
+
+def timestamp(moment: datetime | None) -> Timestamp | None:
+    """The message for a moment, or None, which leaves a field unset."""
+    if moment is None:
+        return None
+    message = Timestamp()
+    message.FromDatetime(moment)
+    return message
+
+
+def moment(field: str, message: Timestamp) -> datetime:
+    """The moment of a field; `InvalidError` if no clock shows it."""
+    try:
+        return message.ToDatetime()
+    except (ValueError, OverflowError):
+        actual, expected = "no moment", "seconds from the year 1 to 9999, and nanoseconds from 0 to 999999999"
+        raise InvalidError.of("FILTER_INVALID", field, actual, expected) from None
+
+
+@overload
+def duration(seconds: float) -> Duration: ...
+@overload
+def duration(seconds: float | None) -> Duration | None: ...
+
+
+def duration(seconds: float | None) -> Duration | None:
+    """The message for so many seconds, to the microsecond, or None, which leaves a field unset."""
+    if seconds is None:
+        return None
+    message = Duration()
+    message.FromTimedelta(timedelta(seconds=seconds))
+    return message
+
 
 M = TypeVar("M", bound=Message)
 

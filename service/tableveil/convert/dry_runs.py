@@ -1,15 +1,14 @@
 """Dry runs: requests from messages, and results as messages."""
 
-from tableveil.convert.names import job_name, result_name
+from tableveil.convert.copied import timestamp
+from tableveil.convert.names import Read, Submission, canonical_json, job_name, result_name
 from tableveil.convert.policy_from_proto import policy_from_proto
 from tableveil.convert.releases import evidence_to_proto
-from tableveil.convert.submission import Read, Submission, canonical_json
-from tableveil.convert.times import timestamp
 from tableveil.errors import Fault
 from tableveil.pipelines.dry_run import dry_run_work
 from tableveil.policy import Policy
 from tableveil.state.dry_runs import DryRun, ShownRow
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind
 from tableveil.v1 import dry_run_service_pb2
 
 

@@ -3,17 +3,16 @@
 from collections.abc import Iterator
 from decimal import Decimal
 
-from tableveil.convert.copied import copied, result_to_proto
+from tableveil.convert.copied import copied, duration, result_to_proto
 from tableveil.convert.decimals import decimal_from_text
+from tableveil.convert.names import Read, Submission, canonical_json, policy_from_json
 from tableveil.convert.policy_from_proto import policy_from_proto
-from tableveil.convert.submission import Read, Submission, canonical_json, policy_from_json
-from tableveil.convert.times import duration
 from tableveil.errors import Fault, shortened
 from tableveil.pipelines.frontier import frontier_work
 from tableveil.policy import Analysis, Choose, Policy, methods_of
 from tableveil.requests.frontier import FrontierGrid, check_grid, check_pairs, k_of
 from tableveil.state.frontiers import Frontier, Point
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind
 from tableveil.v1 import frontier_service_pb2, policy_pb2
 
 

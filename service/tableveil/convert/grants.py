@@ -6,10 +6,10 @@ from datetime import timedelta
 from google.protobuf.duration_pb2 import Duration
 
 from tableveil.access import AccessRole, Grant, Scope, WantedGrant
+from tableveil.convert.copied import timestamp
 from tableveil.convert.decimals import decimal_to_text
 from tableveil.convert.enums import ACCESS_ROLES
 from tableveil.convert.names import release_name, release_number
-from tableveil.convert.times import timestamp
 from tableveil.errors import Fault, InvalidError
 from tableveil.state.privacy_budgets import PrivacyBudget
 from tableveil.state.schema_rules import SchemaRule

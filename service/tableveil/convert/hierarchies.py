@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from tableveil.convert.collect import Faults
+from tableveil.convert.copied import timestamp
 from tableveil.convert.fields import from_message, to_message
 from tableveil.convert.names import table_from_proto
-from tableveil.convert.times import timestamp
 from tableveil.errors import shortened
 from tableveil.hierarchy import (
     Combination,

@@ -1,12 +1,12 @@
 """Jobs and their failures as messages."""
 
+from tableveil.convert.copied import timestamp
 from tableveil.convert.enums import FAILURE_KINDS, JOB_PHASES, JOB_STATES
 from tableveil.convert.names import job_name, result_name, table_to_proto
-from tableveil.convert.times import timestamp
 from tableveil.convert.warnings import ranks_to_proto, warnings_to_proto
 from tableveil.errors import Fault, Relaxation
 from tableveil.runtime.model import Failure, Job, JobProgress
-from tableveil.state.kinds import KINDS, JobKind
+from tableveil.state.jobs import KINDS, JobKind
 from tableveil.v1 import faults_pb2, job_service_pb2, policy_pb2
 
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from google.protobuf.json_format import MessageToDict
 
+from tableveil.convert.copied import duration, timestamp
 from tableveil.convert.enums import EnumMap
 from tableveil.convert.names import load_name, release_name, table_from_proto, table_to_proto
-from tableveil.convert.times import duration, timestamp
 from tableveil.errors import Fault, InvalidError, shortened
 from tableveil.loading import CsvEncoding, CsvFormat, FileFormat, ParquetFormat, RejectedLine
 from tableveil.lookups.tables import ListedTable

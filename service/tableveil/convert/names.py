@@ -1,12 +1,19 @@
-"""Resource names, parsed and printed: `jobs/12`, `releases/3`, `frontiers/2`; and references to tables."""
+"""Resource names, parsed and printed, such as `jobs/12`; references to tables; and how jobs of a kind are submitted."""
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
-from tableveil.errors import InvalidError, shortened
+from google.protobuf import json_format
+from google.protobuf.message import Message
+
+from tableveil.errors import Fault, InvalidError, shortened
 from tableveil.hierarchy import StoredLevels
-from tableveil.policy import TableReference
-from tableveil.state.kinds import KINDS, JobKind
+from tableveil.pipelines.work import Work
+from tableveil.policy import Policy, TableReference
+from tableveil.state.jobs import KINDS, JobKind
 from tableveil.v1 import policy_pb2
 
 # Short enough for a 64-bit number.
@@ -107,8 +114,8 @@ UNBOUND = "no load: only the source of a policy is bound to one"
 
 def table_from_proto(message: policy_pb2.TableReference) -> TableReference:
     """The reference in a message, with the default schema filled in; `InvalidError` if it is bound to a load."""
-    for field, name in loads_of(message):
-        raise InvalidError.of("LOAD_UNUSED", f"table.{field}", shortened(name), UNBOUND)
+    for path, name in loads_of(message):
+        raise InvalidError.of("LOAD_UNUSED", f"table.{path}", shortened(name), UNBOUND)
     return unbound(message)
 
 
@@ -128,8 +135,8 @@ def without_loads(policy: policy_pb2.Policy) -> tuple[policy_pb2.Policy, str]:
     """The policy as it is used again, when its tables have other rows, and the loads that bound it, in words."""
     again = policy_pb2.Policy()
     again.CopyFrom(policy)
-    for field in ("load", "loads"):
-        again.source.ClearField(field)
+    for path in ("load", "loads"):
+        again.source.ClearField(path)
     if not again.source.ByteSize():
         again.ClearField("source")
     return again, ", ".join(name for _, name in loads_of(policy.source))
@@ -138,3 +145,43 @@ def without_loads(policy: policy_pb2.Policy) -> tuple[policy_pb2.Policy, str]:
 def table_to_proto(table: TableReference) -> policy_pb2.TableReference:
     """The message for a table's name."""
     return policy_pb2.TableReference(catalog=table.catalog, schema=table.schema, table=table.table)
+
+
+Asked = TypeVar("Asked", bound=Message)
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The work of a request, or its faults; its policy if the database may find more faults of it."""
+
+    work: Work | None
+    faults: list[Fault]
+    policy: Policy | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission(Generic[Asked]):
+    """The `SUBMISSION` of a kind.
+
+    The job keeps one field of the request as its `document`; the other fields are its options. A request with faults
+    fails with a `code` and a `refusal`. `streams` are the methods that send a result in pieces, by their names.
+    """
+
+    request: type[Asked]
+    document: str
+    read: Callable[[Asked], Read]
+    code: str
+    refusal: str
+    to_proto: Callable[[Any], Message]
+    streams: Mapping[str, Callable[[Any, Any], Iterator[Message]]] = field(default_factory=dict)
+
+
+def canonical_json(message: Message) -> str:
+    """The request in proto's JSON form with the proto's field names; equal messages give equal texts."""
+    document = json_format.MessageToDict(message, preserving_proto_field_name=True)
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+def policy_from_json(document: str) -> policy_pb2.Policy:
+    """The policy that `canonical_json` wrote."""
+    return json_format.Parse(document, policy_pb2.Policy())

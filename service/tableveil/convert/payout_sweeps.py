@@ -2,17 +2,16 @@
 
 from decimal import Decimal
 
-from tableveil.convert.copied import copied, result_to_proto
+from tableveil.convert.copied import copied, duration, result_to_proto
 from tableveil.convert.decimals import decimal_from_text
+from tableveil.convert.names import Read, Submission, canonical_json, policy_from_json
 from tableveil.convert.policy_from_proto import leave_out, methods_stated, policy_from_proto
-from tableveil.convert.submission import Read, Submission, canonical_json, policy_from_json
-from tableveil.convert.times import duration
 from tableveil.errors import Fault, shortened
 from tableveil.game.sweep import SweepPoint
 from tableveil.pipelines.payout_sweep import payout_sweep_work
 from tableveil.policy import Policy
 from tableveil.requests.payout_sweep import SweptGains, can_be_swept, check_gains, check_number, check_sweep
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind
 from tableveil.state.payout_sweeps import PayoutSweep
 from tableveil.v1 import payout_service_pb2, policy_pb2
 

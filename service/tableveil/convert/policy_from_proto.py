@@ -22,11 +22,10 @@ from tableveil.convert.enums import (
     SUPPRESSED_RECORDS,
 )
 from tableveil.convert.fields import from_message
-from tableveil.convert.names import DEFAULT_SCHEMA, UNBOUND, loads_of, unbound
+from tableveil.convert.names import DEFAULT_SCHEMA, UNBOUND, canonical_json, loads_of, policy_from_json, unbound
 from tableveil.convert.population import population_from_proto
 from tableveil.convert.privacy import privacy_from_proto
 from tableveil.convert.related import check_said_already, columns_by_table, people_table, related_from_proto
-from tableveil.convert.submission import canonical_json, policy_from_json
 from tableveil.errors import Fault, InternalError, InvalidError, shortened
 from tableveil.policy import (
     DEFAULT_RISK_THRESHOLDS,

@@ -7,8 +7,8 @@ from dataclasses import replace
 from google.protobuf import json_format
 
 from tableveil.backend import folded
+from tableveil.convert.copied import timestamp
 from tableveil.convert.names import table_to_proto
-from tableveil.convert.times import timestamp
 from tableveil.errors import Fault
 from tableveil.policy import TableReference
 from tableveil.state.table_privacy import TablePrivacy

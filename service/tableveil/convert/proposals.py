@@ -11,10 +11,9 @@ from tableveil.convert.collect import Faults
 from tableveil.convert.copied import copied, result_to_proto
 from tableveil.convert.drafts import declare, drafted_attribute, policy_draft_to_proto
 from tableveil.convert.enums import READERS, ROLES
-from tableveil.convert.names import table_from_proto
+from tableveil.convert.names import Read, Submission, canonical_json, policy_from_json, table_from_proto
 from tableveil.convert.policy_from_proto import leave_out, policy_from_proto
 from tableveil.convert.privacies import table_privacy_to_proto
-from tableveil.convert.submission import Read, Submission, canonical_json, policy_from_json
 from tableveil.drafting import PolicyDraft
 from tableveil.errors import Fault, InvalidError
 from tableveil.pipelines.alternatives import Variant
@@ -28,7 +27,7 @@ from tableveil.requests.proposal import (
     ReleaseReaders,
     check_proposal_request,
 )
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind
 from tableveil.state.proposals import ForecastWay, Proposal, TriedPolicy
 from tableveil.v1 import policy_pb2
 from tableveil.v1 import proposal_service_pb2 as v1

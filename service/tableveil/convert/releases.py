@@ -4,13 +4,19 @@ from collections.abc import Sequence
 
 from google.protobuf.field_mask_pb2 import FieldMask
 
-from tableveil.convert.copied import copied
+from tableveil.convert.copied import copied, duration, timestamp
 from tableveil.convert.decimals import decimal_to_text
 from tableveil.convert.enums import RELEASE_ACTIONS, RELEASE_KINDS, RELEASE_STATES
-from tableveil.convert.names import job_name, release_name, table_to_proto
+from tableveil.convert.names import (
+    Read,
+    Submission,
+    canonical_json,
+    job_name,
+    policy_from_json,
+    release_name,
+    table_to_proto,
+)
 from tableveil.convert.policy_from_proto import policy_from_proto
-from tableveil.convert.submission import Read, Submission, canonical_json, policy_from_json
-from tableveil.convert.times import duration, timestamp
 from tableveil.convert.warnings import ranks_to_proto, warnings_to_proto
 from tableveil.lifecycle import JointFigures
 from tableveil.pipelines.anonymize import release_work

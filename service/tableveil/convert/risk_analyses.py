@@ -8,17 +8,16 @@ from google.protobuf import json_format
 from tableveil.convert.arrow_pieces import arrow_pieces
 from tableveil.convert.collect import Faults
 from tableveil.convert.copied import copied, result_to_proto
-from tableveil.convert.names import result_number, table_from_proto
+from tableveil.convert.names import Read, Submission, canonical_json, result_number, table_from_proto
 from tableveil.convert.policy_from_proto import stored_policy
 from tableveil.convert.population import population_from_proto
-from tableveil.convert.submission import Read, Submission, canonical_json
 from tableveil.errors import Fault
 from tableveil.lookups import RiskAnalyses
 from tableveil.pipelines.reached import AGAINST_SOURCE
 from tableveil.pipelines.risk_analysis import risk_analysis_work
 from tableveil.policy import DEFAULT_RISK_THRESHOLDS
 from tableveil.requests.risk_analysis import RiskRequest, check_risk_request
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind
 from tableveil.state.risk_analyses import RiskAnalysis
 from tableveil.state.seen import Audience
 from tableveil.v1 import risk_service_pb2

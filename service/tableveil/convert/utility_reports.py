@@ -3,12 +3,11 @@
 from google.protobuf import json_format
 
 from tableveil.convert.copied import copied, result_to_proto
-from tableveil.convert.names import release_name, release_number
+from tableveil.convert.names import Read, Submission, canonical_json, release_name, release_number
 from tableveil.convert.policy_from_proto import stored_policy
-from tableveil.convert.submission import Read, Submission, canonical_json
 from tableveil.pipelines.utility_report import utility_report_work
 from tableveil.policy.aggregation import without_codings
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind
 from tableveil.state.seen import Audience
 from tableveil.state.utility_reports import StoredUtility
 from tableveil.v1 import utility_service_pb2

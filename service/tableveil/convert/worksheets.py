@@ -3,12 +3,11 @@
 from google.protobuf import json_format
 from google.protobuf.field_mask_pb2 import FieldMask
 
-from tableveil.convert.names import job_number, result_number, table_to_proto, worksheet_name
-from tableveil.convert.submission import canonical_json
-from tableveil.convert.times import timestamp
+from tableveil.convert.copied import timestamp
+from tableveil.convert.names import canonical_json, job_number, result_number, table_to_proto, worksheet_name
 from tableveil.errors import InvalidError, shortened
 from tableveil.policy import TableReference
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind
 from tableveil.state.worksheets import Worksheet
 from tableveil.v1 import worksheet_service_pb2 as v1
 

@@ -8,7 +8,7 @@ from tableveil.control import Progress, Stopped
 from tableveil.drafting import PolicyDraft, as_role
 from tableveil.errors import CancelledError, Fault, InfeasibleError, InvalidError, shortened, undecided
 from tableveil.pipelines.dry_run import rehearsed
-from tableveil.pipelines.job import JobContext, JobReport
+from tableveil.pipelines.work import JobContext, JobReport
 from tableveil.policy import Policy, Role
 from tableveil.requests.proposal import ProposalRequest
 from tableveil.state.joint_texts import JointText

@@ -10,14 +10,13 @@ from tableveil.errors import depending_on, note
 from tableveil.lifecycle import Evidence, PublicationTerms, check_admitted, check_guards, notes_of_numbers, publish
 from tableveil.pipelines.differential_privacy import DifferentialPrivacyMethod
 from tableveil.pipelines.full_domain import FullDomainMethod
-from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.local_recoding.method import LocalRecodingMethod
 from tableveil.pipelines.microaggregation import MicroaggregationMethod
 from tableveil.pipelines.read import FoundHierarchies, check_request, read_dictionaries, resolve_fully
 from tableveil.pipelines.record_level import RecordLevelMethod
 from tableveil.pipelines.related_tables import RelatedTablesMethod
 from tableveil.pipelines.solution import Method
-from tableveil.pipelines.work import Work, fitting, policy_work
+from tableveil.pipelines.work import JobContext, Work, fitting, policy_work
 from tableveil.policy import IfExists, JobPart, Policy, ReleaseGuards, TableReference, early_warnings, notes_of_next
 from tableveil.policy.methods.aggregated_columns import AGGREGATED_COLUMNS
 from tableveil.policy.methods.differential_privacy import DIFFERENTIAL_PRIVACY
@@ -29,8 +28,7 @@ from tableveil.policy.methods.related_tables import RELATED_TABLES
 from tableveil.release import ReleasePlan
 from tableveil.source import Source, population_fingerprint
 from tableveil.state import schema_rules
-from tableveil.state.jobs import JobPhase, now
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind, JobPhase, now
 from tableveil.state.migrate import fingerprint_key
 from tableveil.state.trials import LASTS, Trial
 

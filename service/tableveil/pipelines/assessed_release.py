@@ -12,10 +12,10 @@ from tableveil.features.class_labels import check_as_written
 from tableveil.hierarchy import InlineLevels
 from tableveil.hierarchy.definition import ListedHierarchy
 from tableveil.pipelines.full_domain import chosen_plan
-from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.microaggregation import Clusterable, clusterable, clustered_plan
 from tableveil.pipelines.read import Counted, Dictionaries, FoundHierarchies, dictionaries_of
 from tableveil.pipelines.released_rows import PolicyOf, current_release, other_source, rows_of
+from tableveil.pipelines.work import JobContext
 from tableveil.policy import Analysis, Policy, Recoded, Role
 from tableveil.release.plan import ReleasePlan
 from tableveil.requests.classification import ClassificationRequest

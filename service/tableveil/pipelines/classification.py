@@ -11,9 +11,9 @@ from tableveil.backend import Session, WarehouseSession
 from tableveil.classification import Assessment, ClassifiedRecords
 from tableveil.control import Progress
 from tableveil.errors import ConflictError, Fault, Warned, shortened
+from tableveil.features.columns import NULL_NAME, Sample, SampledLabels, draw_sample, labels_of
 from tableveil.features.figures import check_figures, write_figures
 from tableveil.features.paired import Paired, pair
-from tableveil.features.sampled import NULL_NAME, Sample, SampledLabels, draw_sample, labels_of
 from tableveil.features.unpaired import RowsBeside, paired_at_random
 from tableveil.lifecycle import writing
 from tableveil.pipelines.assessed_release import (
@@ -25,17 +25,15 @@ from tableveil.pipelines.assessed_release import (
     unfit,
     written_rows,
 )
-from tableveil.pipelines.job import JobContext, store_result
 from tableveil.pipelines.levels_inside_folds import ChosenInside
 from tableveil.pipelines.read import Dictionaries
 from tableveil.pipelines.released_rows import PolicyOf
-from tableveil.pipelines.work import Work
+from tableveil.pipelines.work import JobContext, Work, store_result
 from tableveil.policy import TableReference
 from tableveil.requests.classification import ClassificationRequest
 from tableveil.state import classifications, jobs
 from tableveil.state.classifications import CLASSIFICATIONS
-from tableveil.state.jobs import JobPhase
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind, JobPhase
 
 MOST_CLASSES = 100
 

@@ -24,9 +24,9 @@ from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.lattice import Lattice, Transformation
 from tableveil.lifecycle import Evidence, writing
 from tableveil.pipelines.full_domain import FullDomainMethod
-from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.lattice import lattice_of
 from tableveil.pipelines.read import FoundHierarchies
+from tableveil.pipelines.work import JobContext
 from tableveil.policy import AttributePolicy, Policy, Role
 from tableveil.policy.methods.differential_privacy import DIFFERENTIAL_PRIVACY, DifferentialPrivacy
 from tableveil.source import Column, Source

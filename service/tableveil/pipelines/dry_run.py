@@ -21,9 +21,8 @@ from tableveil.lifecycle import (
     rehearse,
 )
 from tableveil.pipelines.anonymize import solved, with_notes
-from tableveil.pipelines.job import JobContext, store_result
 from tableveil.pipelines.read import hierarchies_of
-from tableveil.pipelines.work import Work, fitting, policy_work
+from tableveil.pipelines.work import JobContext, Work, fitting, policy_work, store_result
 from tableveil.policy import Policy, ReleaseGuards, ReleaseKind, early_warnings
 from tableveil.policy.documentation import says_something
 from tableveil.release import ReleasePlan
@@ -31,9 +30,8 @@ from tableveil.source import Fingerprint, resolve_source
 from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state import schema_rules
 from tableveil.state.dry_runs import DRY_RUNS, DryRun
-from tableveil.state.jobs import JobPhase
+from tableveil.state.jobs import JobKind, JobPhase
 from tableveil.state.joint_texts import JointText
-from tableveil.state.kinds import JobKind
 from tableveil.state.releases import Release
 
 _REFUSED = "A release would be refused"

@@ -36,8 +36,8 @@ from tableveil.hierarchy import ValueKind
 from tableveil.hierarchy.definition import ListedHierarchy
 from tableveil.pipelines.alternatives import column_left
 from tableveil.pipelines.anonymize import anonymize
-from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.read import hierarchies_of
+from tableveil.pipelines.work import JobContext
 from tableveil.policy import KAnonymity, LeftBehind, Policy, ReleaseTarget, Role, TableReference
 from tableveil.risk.turnover import LEAST_MONTHS, History, PlayedMonth, Turnover, played
 from tableveil.source import Source

@@ -20,7 +20,6 @@ from tableveil.pipelines.advice import chosen_blindly
 from tableveil.pipelines.anonymize import method_of
 from tableveil.pipelines.dry_run import would_wait
 from tableveil.pipelines.full_domain import advice_of, plan_of, search_of
-from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.read import (
     Counted,
     Dictionaries,
@@ -30,6 +29,7 @@ from tableveil.pipelines.read import (
     resolve_fully,
 )
 from tableveil.pipelines.relaxing import seconds_for
+from tableveil.pipelines.work import JobContext
 from tableveil.policy import NO_LIMIT, IfExists, Policy, Recoded, ReleaseGuards, early_warnings
 from tableveil.source import Fingerprint, Source
 from tableveil.state import schema_rules

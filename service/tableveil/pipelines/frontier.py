@@ -6,19 +6,17 @@ from dataclasses import replace
 from tableveil.counting import open_counter
 from tableveil.errors import InvalidError
 from tableveil.pipelines.anonymize import method_of
-from tableveil.pipelines.job import JobContext, store_result
 from tableveil.pipelines.privacy import privacy_for
 from tableveil.pipelines.quality import quality_for
 from tableveil.pipelines.read import check_enough, count_classes, dictionaries_of, hierarchies_of
-from tableveil.pipelines.work import Work, policy_work
+from tableveil.pipelines.work import JobContext, Work, policy_work, store_result
 from tableveil.policy import Policy, SuppressedRecords
 from tableveil.requests.frontier import FrontierGrid, with_k
 from tableveil.search.frontier import FrontierProblem
 from tableveil.source import fingerprint, resolve_source
 from tableveil.state import frontiers, jobs
 from tableveil.state.frontiers import FRONTIERS
-from tableveil.state.jobs import JobPhase
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind, JobPhase
 from tableveil.state.migrate import fingerprint_key
 
 

@@ -11,8 +11,7 @@ from tableveil.lifecycle import Solution
 from tableveil.pipelines import together
 from tableveil.pipelines.advice import Advice, checks_for, erased_columns, is_empty, says_nothing
 from tableveil.pipelines.infeasible import Asked, nothing_valid, unprotected_values, values_unprotected
-from tableveil.pipelines.job import JobContext
-from tableveil.pipelines.local_recoding.kept import kept_locally
+from tableveil.pipelines.local_recoding.problem import kept_locally
 from tableveil.pipelines.people import people_risks, people_warnings
 from tableveil.pipelines.privacy import (
     choosing_models,
@@ -27,6 +26,7 @@ from tableveil.pipelines.quality import quality_for
 from tableveil.pipelines.read import Counted, Dictionaries, count_classes
 from tableveil.pipelines.relaxing import chosen_by_all, problem_of, relaxed
 from tableveil.pipelines.solution import Method
+from tableveil.pipelines.work import JobContext
 from tableveil.policy import JobPart, LossModel, Policy, PrivacyModel, SuppressedRecords, described, policy_warnings
 from tableveil.privacy import ReleaseRule
 from tableveil.quality import Loss

@@ -10,11 +10,11 @@ from sqlglot import exp
 from tableveil.backend import Session, column, table
 from tableveil.classification.model import Chosen
 from tableveil.errors import InfeasibleError
+from tableveil.features.columns import Sample, draw_sample
 from tableveil.features.paired import Paired, pair
-from tableveil.features.sampled import Sample, draw_sample
 from tableveil.pipelines.assessed_release import Assessed, check_unchanged, count_again
 from tableveil.pipelines.full_domain import chosen_plan
-from tableveil.pipelines.job import JobContext, JobReport
+from tableveil.pipelines.work import JobContext, JobReport
 from tableveil.policy import TableReference
 from tableveil.source import Source
 

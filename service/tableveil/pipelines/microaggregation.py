@@ -24,10 +24,10 @@ from tableveil.microaggregation.classes import (
 )
 from tableveil.microaggregation.solve import TOGETHER, ClusterProblem, counter_of, join, solve
 from tableveil.pipelines.infeasible import unmet_limit
-from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.people import people_risks, people_warnings
 from tableveil.pipelines.read import Dictionaries
 from tableveil.pipelines.solution import Method
+from tableveil.pipelines.work import JobContext
 from tableveil.policy import KAnonymity, Policy, SensitiveModel, policy_warnings
 from tableveil.policy.methods.microaggregation import MICROAGGREGATION
 from tableveil.policy.methods.microaggregation import Microaggregation as MicroaggregationOptions

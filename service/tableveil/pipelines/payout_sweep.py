@@ -7,18 +7,16 @@ from tableveil.errors import InvalidError
 from tableveil.game.sweep import Sweep, SweptGame, SweptSource, payout_sweep
 from tableveil.hierarchy import UncountableError
 from tableveil.lattice import Lattice
-from tableveil.pipelines.job import JobContext, store_result
 from tableveil.pipelines.lattice import check_enumerable
 from tableveil.pipelines.privacy import check_contained, check_population
 from tableveil.pipelines.quality import uncountable
 from tableveil.pipelines.read import dictionaries_of, hierarchies_of
-from tableveil.pipelines.work import Work, policy_work
+from tableveil.pipelines.work import JobContext, Work, policy_work, store_result
 from tableveil.policy import Policy
 from tableveil.requests.payout_sweep import SweptGains, safe_harbor_of
 from tableveil.source import fingerprint, population_fingerprint, resolve_source
 from tableveil.state import jobs, payout_sweeps
-from tableveil.state.jobs import JobPhase
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind, JobPhase
 from tableveil.state.migrate import fingerprint_key
 from tableveil.state.payout_sweeps import PAYOUT_SWEEPS
 

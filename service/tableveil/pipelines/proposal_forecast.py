@@ -9,7 +9,7 @@ from tableveil.backend import Session, render, table
 from tableveil.errors import InvalidError, shortened
 from tableveil.lifecycle import releases_of_tables
 from tableveil.pipelines.forecast import MONTHS, Coarser, Months, forecast, month_of, months_of
-from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.work import JobContext
 from tableveil.requests.proposal import ProposalRequest
 from tableveil.risk.turnover import LEAST_MONTHS, History, Turnover
 from tableveil.source import Source

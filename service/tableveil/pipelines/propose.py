@@ -13,9 +13,8 @@ from tableveil.pipelines.alternatives import LOCAL, MOST_HIDDEN, Tried, Variant,
 from tableveil.pipelines.chosen_columns import Narrowed, chosen_columns, paid_by
 from tableveil.pipelines.combined_person import same_in, with_person
 from tableveil.pipelines.draft import draft_of, with_lists
-from tableveil.pipelines.job import JobContext, store_result
 from tableveil.pipelines.proposal_forecast import Foreseen, foreseen, newest_month
-from tableveil.pipelines.work import Work
+from tableveil.pipelines.work import JobContext, Work, store_result
 from tableveil.policy import Policy, Role, TableReference
 from tableveil.requests.proposal import ProposalRequest, ReleaseReaders
 from tableveil.source import Source, find_source, resolve_source
@@ -23,8 +22,7 @@ from tableveil.source.doubtful import Doubts, doubts, largest_shares
 from tableveil.source.query import take_snapshot
 from tableveil.source.tables import invalid, missing_column
 from tableveil.state import jobs, table_privacy
-from tableveil.state.jobs import JobPhase
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind, JobPhase
 from tableveil.state.proposals import PROPOSALS, Proposal, TriedPolicy
 from tableveil.state.table_privacy import TablePrivacy
 

@@ -8,9 +8,8 @@ from tableveil.backend import WarehouseSession
 from tableveil.control import Progress, Stopped
 from tableveil.errors import CancelledError, Fault, InfeasibleError, InvalidError, shortened, undecided
 from tableveil.pipelines.alternatives import LATE, column_left, rehearsed_within
-from tableveil.pipelines.job import JobContext, store_result
 from tableveil.pipelines.propose import READERS_UNSAID
-from tableveil.pipelines.work import Work, fitting, policy_work
+from tableveil.pipelines.work import JobContext, Work, fitting, policy_work, store_result
 from tableveil.policy import Policy, Role, TableReference
 from tableveil.policy.methods.related_tables import RELATED_TABLES
 from tableveil.requests.proposal import ProposalRequest
@@ -18,8 +17,7 @@ from tableveil.source import resolve_source
 from tableveil.source.facts import records_in
 from tableveil.source.tables import invalid
 from tableveil.state import jobs
-from tableveil.state.jobs import JobPhase
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind, JobPhase
 from tableveil.state.proposals import PROPOSALS, Proposal, TriedPolicy
 
 _FACTS = ("one known fact", "two known facts")

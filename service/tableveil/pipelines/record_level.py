@@ -27,13 +27,13 @@ from tableveil.lattice import Lattice
 from tableveil.lifecycle import Solution
 from tableveil.pipelines.advice import is_empty, says_nothing
 from tableveil.pipelines.infeasible import too_few_released
-from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.lattice import check_enumerable, lattice_of
 from tableveil.pipelines.own_levels import erased_columns, own_losses, plan_of
 from tableveil.pipelines.quality import uncountable
 from tableveil.pipelines.read import Counted, Dictionaries, count_classes
 from tableveil.pipelines.relaxing import seconds_for
 from tableveil.pipelines.solution import Method
+from tableveil.pipelines.work import JobContext
 from tableveil.policy import NoAttack, Policy, Profitability, described
 from tableveil.policy.methods.record_level import RECORD_LEVEL
 from tableveil.policy.methods.record_level import RecordLevel as RecordLevelOptions

@@ -19,10 +19,10 @@ from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.lattice import Lattice
 from tableveil.lifecycle import Solution
 from tableveil.pipelines.advice import is_empty, says_nothing
-from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.privacy import classes_before, guarantees_of
 from tableveil.pipelines.read import Counted, Dictionaries, FoundHierarchies, count_classes, hierarchies_of
 from tableveil.pipelines.solution import Method
+from tableveil.pipelines.work import JobContext
 from tableveil.policy import (
     Anchor,
     Choose,

@@ -7,9 +7,9 @@ from tableveil.classes import ClassCounter, Effort, RememberingCounter
 from tableveil.counting import BaseHistogram
 from tableveil.counting.cost import memory_limit
 from tableveil.pipelines.inherited import also_meeting
-from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.lattice import lattice_of
 from tableveil.pipelines.privacy import choosing_models, privacy_for
+from tableveil.pipelines.work import JobContext
 from tableveil.policy import Choose, Policy, SuppressedRecords
 from tableveil.search import Problem
 from tableveil.search.relaxing import LatticeQuestions, ProblemOf, Relaxed, RelaxedOutcome, UnmetPolicy, relax

@@ -18,7 +18,6 @@ from tableveil.counting import (
     write_frequencies,
 )
 from tableveil.errors import Fault, Warned, shortened
-from tableveil.pipelines.job import JobContext, store_result
 from tableveil.pipelines.privacy import check_size, people_in
 from tableveil.pipelines.reached import reached, reached_by_release, saying_something
 from tableveil.pipelines.released_rows import PolicyOf, current_release
@@ -33,7 +32,7 @@ from tableveil.pipelines.risk_measures import (
     subset_rows,
 )
 from tableveil.pipelines.risk_subject import beside_events, resolve_subject, unfit, with_guessed
-from tableveil.pipelines.work import Work
+from tableveil.pipelines.work import JobContext, Work, store_result
 from tableveil.policy import UniquenessEstimator
 from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.risk import (
@@ -55,8 +54,7 @@ from tableveil.source import Analyzed, check_membership, fingerprint
 from tableveil.source.collectible import check_collectible
 from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state import jobs, risk_analyses
-from tableveil.state.jobs import JobPhase
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind, JobPhase
 from tableveil.state.migrate import fingerprint_key
 from tableveil.state.risk_analyses import RISK_ANALYSES, ComparedRisk, Measure, SubsetRisk
 

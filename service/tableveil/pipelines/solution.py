@@ -5,8 +5,8 @@ from typing import Protocol, TypeVar
 
 from tableveil.backend import Session, WarehouseSession
 from tableveil.lifecycle import Evidence, Solution
-from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.read import Counted, Dictionaries, FoundHierarchies
+from tableveil.pipelines.work import JobContext
 from tableveil.policy import Policy
 from tableveil.requests.frontier import FrontierGrid
 from tableveil.search.frontier import FrontierOutcome, FrontierProblem, frontier

@@ -17,11 +17,11 @@ from tableveil.classes import (
 from tableveil.counting import open_counter, without_earlier
 from tableveil.errors import Fault, Warned, must_decide, note, shortened
 from tableveil.lifecycle import named
-from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.privacy import choosing_models, facts_for, privacy_for
 from tableveil.pipelines.quality import quality_for
 from tableveil.pipelines.read import Counted
 from tableveil.pipelines.relaxing import seconds_for
+from tableveil.pipelines.work import JobContext
 from tableveil.policy import Dominance, KAnonymity, LeftBehind, Policy
 from tableveil.privacy import Conjunction, LeftBehindRule, left_behind_rule, privacy_of
 from tableveil.release import ReleasePlan

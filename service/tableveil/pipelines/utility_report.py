@@ -9,15 +9,13 @@ from tableveil.dictionary.values import CodedAttribute
 from tableveil.errors import listed, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.pipelines.assessed_release import hierarchies_then
-from tableveil.pipelines.job import JobContext, store_result
 from tableveil.pipelines.released_rows import PolicyOf, current_release, rows_of, source_of
-from tableveil.pipelines.work import Work
+from tableveil.pipelines.work import JobContext, Work, store_result
 from tableveil.policy import Policy, Role
 from tableveil.source import columns_of
 from tableveil.source.model import Column
 from tableveil.state import jobs, utility_reports
-from tableveil.state.jobs import JobPhase
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind, JobPhase
 from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.releases import Release
 from tableveil.state.utility_reports import UTILITY_REPORTS

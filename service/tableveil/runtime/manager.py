@@ -20,7 +20,7 @@ from tableveil.runtime.release_lifecycle import ReleaseLifecycle
 from tableveil.runtime.submissions import Submissions
 from tableveil.runtime.workers import Workers
 from tableveil.state import jobs, removal
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind
 from tableveil.state.lineage import notice_older_ledger
 from tableveil.state.migrate import migrate
 

@@ -28,8 +28,7 @@ from tableveil.errors import (
     passes,
 )
 from tableveil.policy import TableReference
-from tableveil.state.jobs import JobPhase, JobState, Request
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind, JobPhase, JobState, Request
 from tableveil.state.publications import PublicationState
 
 

@@ -11,8 +11,7 @@ from tableveil.pipelines.work import Work
 from tableveil.runtime.active import Active
 from tableveil.runtime.memory import MemoryBudget
 from tableveil.runtime.model import Job, ServerLoad
-from tableveil.state.jobs import JobPhase, JobState, now
-from tableveil.state.kinds import KINDS
+from tableveil.state.jobs import KINDS, JobPhase, JobState, now
 
 
 @dataclass(frozen=True, slots=True)

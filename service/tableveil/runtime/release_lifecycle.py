@@ -10,8 +10,8 @@ from tableveil.control import Control
 from tableveil.errors import ConflictError, InvalidError
 from tableveil.lifecycle import Promotion, check_pending, check_trial, decide, promote, withdraw
 from tableveil.lookups.releases import Releases
-from tableveil.pipelines.job import waits_in
 from tableveil.pipelines.released_rows import PolicyOf
+from tableveil.pipelines.work import waits_in
 from tableveil.policy import Policy
 from tableveil.policy.documentation import says_something
 from tableveil.runtime.active import check_permitted

@@ -25,10 +25,9 @@ from tableveil.errors import (
 from tableveil.lifecycle import require_current
 from tableveil.lookups.releases import Releases
 from tableveil.pipelines.foresight import check_rows
-from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.read import check_request
 from tableveil.pipelines.released_rows import PolicyOf
-from tableveil.pipelines.work import Work
+from tableveil.pipelines.work import JobContext, Work
 from tableveil.policy import JobPart, Policy, TableReference, early_warnings
 from tableveil.runtime.active import (
     Active,

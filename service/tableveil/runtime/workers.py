@@ -12,16 +12,15 @@ from functools import partial
 from tableveil.backend import Database, seeing
 from tableveil.control.current_job import at_hand
 from tableveil.errors import TableveilError
-from tableveil.pipelines.job import JobContext, JobReport
 from tableveil.pipelines.released_rows import PolicyOf
+from tableveil.pipelines.work import JobContext, JobReport
 from tableveil.runtime.active import Active, check_permitted, no_step
 from tableveil.runtime.memory import check_room
 from tableveil.runtime.model import Failure, FailureKind, Observer
 from tableveil.runtime.queue import JobQueue, JobSettings
 from tableveil.runtime.recorder import JobRecorder, failure_of, interrupted
 from tableveil.state import jobs as store
-from tableveil.state.jobs import JobPhase, JobState, Outcome
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind, JobPhase, JobState, Outcome
 from tableveil.state.release_objects import released_rows
 
 logger = logging.getLogger("tableveil.jobs")

@@ -8,10 +8,10 @@ import grpc
 from tableveil.access import AccessRole, Scope, scopes
 from tableveil.backend import Scopes
 from tableveil.convert import backup_to_proto, finding_to_proto
+from tableveil.convert.copied import duration
 from tableveil.convert.enums import ACCESS_ROLES
 from tableveil.convert.names import last_part
 from tableveil.convert.pages import LARGEST_PAGE_SIZE
-from tableveil.convert.times import duration
 from tableveil.server.call import caller, control_of
 from tableveil.server.servicer_parts import ServicerParts
 from tableveil.serving.settings import LARGEST_MESSAGE, STREAM_IDLE_SECONDS

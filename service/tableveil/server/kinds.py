@@ -9,14 +9,14 @@ from google.protobuf import json_format
 
 from tableveil.control import Control
 from tableveil.convert import job_to_proto
-from tableveil.convert.submission import Submission
+from tableveil.convert.names import Submission
 from tableveil.errors import ConflictError, InvalidError
 from tableveil.lookups import Privacies
 from tableveil.pipelines.work import Work
 from tableveil.runtime import JobManager
 from tableveil.runtime.model import Job
 from tableveil.server.declared import completed
-from tableveil.state.kinds import KINDS, JobKind
+from tableveil.state.jobs import KINDS, JobKind
 from tableveil.v1.job_service_pb2 import Job as JobMessage
 from tableveil.v1.policy_pb2 import Policy as PolicyMessage
 

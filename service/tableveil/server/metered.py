@@ -14,8 +14,7 @@ from tableveil.runtime import FailureKind, JobManager
 from tableveil.server.call import Call
 from tableveil.server.endpoint import ServerEndpoint
 from tableveil.state import backups, publications
-from tableveil.state.jobs import JobState
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind, JobState
 from tableveil.state.publications import PublicationState
 
 STEPS = {

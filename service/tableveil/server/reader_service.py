@@ -3,7 +3,7 @@
 import grpc
 
 from tableveil.convert import release_name
-from tableveil.convert.times import timestamp
+from tableveil.convert.copied import timestamp
 from tableveil.identity import Credentials, Unauthenticated
 from tableveil.server.servicer_parts import ServicerParts
 from tableveil.v1 import reader_service_pb2 as v1

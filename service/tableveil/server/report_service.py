@@ -28,8 +28,7 @@ from tableveil.server.call import caller, control_of
 from tableveil.server.servicer_parts import ServicerParts
 from tableveil.serving.version import installed_version
 from tableveil.state.dry_runs import DryRun
-from tableveil.state.jobs import now
-from tableveil.state.kinds import KINDS, JobKind
+from tableveil.state.jobs import KINDS, JobKind, now
 from tableveil.state.releases import Release, ReleaseState
 from tableveil.state.reports import MadeReport, ReportAudience, ReportFormat
 from tableveil.state.seen import Audience

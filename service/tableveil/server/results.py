@@ -16,7 +16,7 @@ from tableveil.runtime import JobManager
 from tableveil.server.call import control_of
 from tableveil.server.kinds import SUBMISSIONS, submit
 from tableveil.server.paging import page_of_numbered
-from tableveil.state.kinds import KINDS, JobKind
+from tableveil.state.jobs import KINDS, JobKind
 
 
 def service_of(kind: JobKind) -> ServiceDescriptor:

@@ -14,7 +14,7 @@ from tableveil.server.kinds import REQUESTS_OF_JOBS
 from tableveil.server.repeated import answering_once
 from tableveil.server.results import result_service, service_of
 from tableveil.server.servicer_parts import ServicerParts
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind
 from tableveil.v1.statement_service_pb2 import ExecuteStatementRequest
 
 

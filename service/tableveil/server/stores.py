@@ -23,7 +23,7 @@ from tableveil.pipelines.draft import Drafts
 from tableveil.pipelines.widen import Widening
 from tableveil.runtime import AnsweredRequests, JobManager, Loads, Publishing, Removals, Upkeep, Worksheets
 from tableveil.serving.settings import ServeSettings
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind
 from tableveil.state.release_objects import PublicRelease, public_releases
 from tableveil.v1 import access_service_pb2 as v1
 

@@ -16,8 +16,7 @@ from tableveil.aggregation.aggregates import Aggregates
 from tableveil.backend import Session, alias, column, left_join, number, table
 from tableveil.classification.model import Feature, FeatureValues
 from tableveil.dictionary import AggregatedDictionary, Dictionary, PeopleDictionary, SensitiveDictionary
-from tableveil.features.columns import UNKNOWN, categories, middles_of, numbers_of, numeric, plain, told_labels
-from tableveil.features.sampled import Sample
+from tableveil.features.columns import UNKNOWN, Sample, categories, middles_of, numbers_of, numeric, plain, told_labels
 from tableveil.lattice import Transformation
 from tableveil.policy import Scale
 from tableveil.release.plan import ReleasePlan

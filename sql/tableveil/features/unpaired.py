@@ -16,8 +16,20 @@ from tableveil.classification.model import ClassifiedRecords, Feature, FeatureVa
 from tableveil.dictionary import Dictionary
 from tableveil.errors import ConflictError, shortened
 from tableveil.features.class_labels import meanings
-from tableveil.features.columns import categories, middles_of, numbers_of, numeric, plain, told_labels
-from tableveil.features.sampled import SAMPLE, Sample, SampledLabels, draw_sample, label_text, labels_of
+from tableveil.features.columns import (
+    SAMPLE,
+    Sample,
+    SampledLabels,
+    categories,
+    draw_sample,
+    label_text,
+    labels_of,
+    middles_of,
+    numbers_of,
+    numeric,
+    plain,
+    told_labels,
+)
 from tableveil.source import Source
 
 

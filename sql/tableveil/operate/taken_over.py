@@ -3,7 +3,7 @@
 A table that is in none of these has no answer yet; a test names it.
 """
 
-from tableveil.state.kinds import KINDS, JobKind
+from tableveil.state.jobs import KINDS, JobKind
 
 PEOPLE = ("release_persons", "release_erased_persons", "release_samples", "release_sample_values")
 """The people of releases: rows of releases, or all rows where people were erased since."""

@@ -6,7 +6,7 @@ from datetime import timedelta
 from tableveil.backend import Ledger
 from tableveil.state import joint_texts, rights
 from tableveil.state.answered_requests import forget_answers
-from tableveil.state.kinds import KINDS, JobKind
+from tableveil.state.jobs import KINDS, JobKind
 
 
 def delete_job(ledger: Ledger, job: int, kind: JobKind) -> None:

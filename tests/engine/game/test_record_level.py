@@ -22,7 +22,7 @@ from tableveil.game import (
     pre_image_sizes,
 )
 from tableveil.game.record_level import best_transformations, solve_against_inversion
-from tableveil.game.record_level.stability import stable_choices
+from tableveil.game.record_level.solving import stable_choices
 from tableveil.hierarchy import InlineLevels, ValueKind, attribute_levels, label_values
 from tableveil.lattice import Lattice, Transformation
 from tableveil.policy import BreakEven, Game

@@ -6,7 +6,7 @@ from decimal import Decimal, localcontext
 import numpy as np
 import pytest
 
-from tableveil.quality.bits import bits, bits_lost, log_ratio
+from tableveil.quality.model import bits, bits_lost, log_ratio
 
 
 def test_bits_by_hand() -> None:

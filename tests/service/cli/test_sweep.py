@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from google.protobuf import json_format
 
-from tableveil.convert.times import duration
+from tableveil.convert.copied import duration
 from tableveil.v1 import faults_pb2, job_service_pb2, payout_service_pb2, policy_pb2
 from tests.service.cli.conftest import Run
 from tests.service.client import samples

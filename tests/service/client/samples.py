@@ -1,6 +1,6 @@
 """Messages that several tests look at."""
 
-from tableveil.convert.times import duration
+from tableveil.convert.copied import duration
 from tableveil.v1 import faults_pb2, job_service_pb2, policy_pb2, release_service_pb2
 
 

@@ -8,13 +8,13 @@ import pytest
 
 from tableveil.convert import canonical_json, result_name, result_number
 from tableveil.convert import policy_from_proto as read_policy
+from tableveil.convert.copied import duration
 from tableveil.convert.frontiers import frontier_from_proto, frontier_to_proto
-from tableveil.convert.times import duration
 from tableveil.errors import InvalidError
 from tableveil.policy import DistinctLDiversity, KAnonymity, TableReference
 from tableveil.requests.frontier import FrontierGrid
 from tableveil.state.frontiers import Found, Frontier, Point
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind
 from tableveil.v1 import frontier_service_pb2, policy_pb2
 from tests.service.client import samples
 

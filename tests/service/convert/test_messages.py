@@ -29,8 +29,8 @@ from tableveil.convert import (
     release_to_proto,
     stored_hierarchy_to_proto,
 )
+from tableveil.convert.copied import duration
 from tableveil.convert.enums import FAILURE_KINDS
-from tableveil.convert.times import duration
 from tableveil.errors import Change, Fault, InvalidError, Relaxation, must_decide
 from tableveil.hierarchy.rules import PadAt
 from tableveil.policy import EntropyEstimator, ReleaseKind, TableReference

@@ -7,13 +7,13 @@ from decimal import Decimal
 import pytest
 
 from tableveil.convert import canonical_json, result_name, result_number
+from tableveil.convert.copied import duration
 from tableveil.convert.payout_sweeps import payout_sweep_from_proto, payout_sweep_to_proto
-from tableveil.convert.times import duration
 from tableveil.errors import InvalidError
 from tableveil.game.sweep import Among, SweepMethod, SweepPoint
 from tableveil.policy import BreakEven, Game, LossModel, TableReference
 from tableveil.requests.payout_sweep import DEFAULT_GAINS, SweptGains
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind
 from tableveil.state.payout_sweeps import PayoutSweep
 from tableveil.v1 import payout_service_pb2, policy_pb2
 from tests.service.client.samples import playing

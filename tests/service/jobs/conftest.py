@@ -11,7 +11,7 @@ from tableveil.backend import Database, Session
 from tableveil.control import Control
 from tableveil.pipelines.anonymize import anonymize
 from tableveil.pipelines.dry_run import run_dry_run
-from tableveil.pipelines.job import JobReport
+from tableveil.pipelines.work import JobReport
 from tableveil.policy import Policy
 from tableveil.runtime import JobManager, open_jobs
 from tableveil.state import jobs as store

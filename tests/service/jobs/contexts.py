@@ -4,9 +4,9 @@ from typing import Any, cast
 
 from tableveil.backend import Database, Session
 from tableveil.control import Control
-from tableveil.pipelines.job import JobContext, JobReport
 from tableveil.pipelines.read import Counted, count_classes, read_dictionaries, resolve_fully
 from tableveil.pipelines.released_rows import PolicyOf
+from tableveil.pipelines.work import JobContext, JobReport
 from tableveil.policy import Policy, ReleaseTarget, TableReference
 
 NO_MODELS = Policy(TableReference("", "", ""), (), None, (), ReleaseTarget("", ""))

@@ -12,7 +12,7 @@ from tableveil.backend import Database, Session
 from tableveil.errors import InternalError
 from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.pipelines.anonymize import release_work
-from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.work import JobContext
 from tableveil.policy import AttributePolicy, KAnonymity, Policy, ReleaseTarget, Role, TableReference
 from tableveil.runtime import Job, JobManager, JobSettings, open_jobs
 from tableveil.state.dry_runs import DryRun

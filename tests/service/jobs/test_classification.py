@@ -13,7 +13,7 @@ from tableveil.backend import Database, Session
 from tableveil.classification.model import Assessment
 from tableveil.convert import canonical_json, stored_policy
 from tableveil.errors import ConflictError, InvalidError, NotFoundError
-from tableveil.features.sampled import draw_sample, labels_of
+from tableveil.features.columns import draw_sample, labels_of
 from tableveil.features.unpaired import RowsBeside, paired_at_random
 from tableveil.hierarchy.rules import Intervals, SuppressionOnly
 from tableveil.lookups import Releases, Results
@@ -40,8 +40,7 @@ from tableveil.policy.methods.microaggregation import Microaggregation
 from tableveil.requests.classification import ClassificationRequest, Classifier
 from tableveil.runtime import FailureKind, Job, JobManager, JobSettings, open_jobs
 from tableveil.state.classifications import Classification
-from tableveil.state.jobs import JobState
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind, JobState
 from tableveil.state.release_objects import ObjectKind
 from tableveil.state.releases import Release
 from tests.once import once

@@ -24,8 +24,7 @@ from tableveil.requests.proposal import ProposalRequest
 from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.runtime import JobManager
 from tableveil.runtime.upkeep import delete_old
-from tableveil.state.jobs import JobState
-from tableveil.state.kinds import KINDS, JobKind
+from tableveil.state.jobs import KINDS, JobKind, JobState
 from tableveil.v1 import proposal_service_pb2 as v1
 from tests.migrated import passing
 from tests.once import once

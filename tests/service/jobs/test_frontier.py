@@ -31,8 +31,7 @@ from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.requests.frontier import FrontierGrid
 from tableveil.runtime import FailureKind, Job, JobManager
 from tableveil.state.frontiers import Frontier
-from tableveil.state.jobs import JobPhase, JobState
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind, JobPhase, JobState
 from tableveil.state.releases import Release
 from tests.once import once
 from tests.service.jobs.managed import open_with

@@ -39,7 +39,7 @@ from tableveil.policy import (
 from tableveil.requests.frontier import FrontierGrid
 from tableveil.state import jobs
 from tableveil.state.frontiers import FRONTIERS, Frontier
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind
 from tableveil.state.releases import Release
 from tests.once import once
 from tests.service.jobs.contexts import context

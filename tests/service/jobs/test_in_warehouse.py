@@ -14,7 +14,7 @@ from tableveil.dictionary import PreviewRequest
 from tableveil.errors import ConflictError, InvalidError
 from tableveil.lookups import Hierarchies, Releases, Tables
 from tableveil.pipelines.anonymize import anonymize
-from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.work import JobContext
 from tableveil.policy import (
     AttributePolicy,
     ClassificationModel,

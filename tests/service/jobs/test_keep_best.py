@@ -28,8 +28,7 @@ from tableveil.requests.frontier import FrontierGrid
 from tableveil.requests.payout_sweep import SweptGains
 from tableveil.runtime import Job, JobManager
 from tableveil.state.frontiers import Frontier
-from tableveil.state.jobs import JobPhase, JobState
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind, JobPhase, JobState
 from tableveil.state.releases import RELEASES, Release
 from tests.once import once
 from tests.service.jobs.managed import POLICY, SECONDS, Gate, ended, to

@@ -21,8 +21,7 @@ from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.runtime import JobSettings, open_jobs
 from tableveil.state import removal
 from tableveil.state.decisions import Decision
-from tableveil.state.jobs import now
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind, now
 from tests.migrated import opened
 from tests.service.jobs.managed import LABELLED, PATIENTS, SECONDS, ended, submit
 

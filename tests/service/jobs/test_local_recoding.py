@@ -18,7 +18,7 @@ from tableveil.hierarchy import InlineLevels
 from tableveil.hierarchy.rules import Intervals
 from tableveil.pipelines.anonymize import anonymize
 from tableveil.pipelines.infeasible import Asked, nothing_valid
-from tableveil.pipelines.job import JobReport
+from tableveil.pipelines.work import JobReport
 from tableveil.policy import (
     Aggregate,
     AttributePolicy,

@@ -16,7 +16,7 @@ from tableveil.errors import Checked, ConflictError, InvalidError, NotFoundError
 from tableveil.hierarchy import InlineLevels, StoredLevels
 from tableveil.lookups import Hierarchies, Releases
 from tableveil.pipelines.anonymize import anonymize
-from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.work import JobContext
 from tableveil.policy import AttributePolicy, IfExists, KAnonymity, Policy, ReleaseTarget, Role, TableReference
 from tableveil.runtime import FailureKind, Job, JobManager
 from tableveil.runtime.active import Active

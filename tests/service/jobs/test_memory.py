@@ -8,7 +8,7 @@ import pytest
 from tableveil.backend import Session
 from tableveil.errors import BusyError
 from tableveil.pipelines.anonymize import anonymize
-from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.work import JobContext
 from tableveil.policy import Policy, TableReference
 from tableveil.runtime import submissions
 from tableveil.runtime.memory import BYTES_PER_JOB, BYTES_PER_VALUE, MemoryBudget, estimated_need

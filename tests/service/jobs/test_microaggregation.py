@@ -23,8 +23,8 @@ from tableveil.document import read_policy
 from tableveil.errors import ConflictError, InvalidError
 from tableveil.hierarchy import InlineLevels
 from tableveil.pipelines.anonymize import anonymize
-from tableveil.pipelines.job import JobReport
 from tableveil.pipelines.risk_analysis import run_risk_analysis
+from tableveil.pipelines.work import JobReport
 from tableveil.policy import (
     AggregateFunction,
     Aggregation,

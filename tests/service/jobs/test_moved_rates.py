@@ -18,8 +18,7 @@ from tableveil.pipelines.utility_report import utility_report_work
 from tableveil.policy import AttributePolicy, KAnonymity, Policy, Role, TableReference
 from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.runtime import open_jobs
-from tableveil.state.jobs import JobState
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind, JobState
 from tableveil.state.releases import Release
 from tableveil.state.utility_reports import StoredUtility
 from tableveil.usefulness import MovedRate

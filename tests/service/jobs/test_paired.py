@@ -13,8 +13,8 @@ from tableveil.backend import Database, Session
 from tableveil.classification.model import FeatureValues
 from tableveil.control import Control
 from tableveil.convert import canonical_json, stored_policy
+from tableveil.features.columns import SAMPLE, draw_sample
 from tableveil.features.paired import Paired, pair
-from tableveil.features.sampled import SAMPLE, draw_sample
 from tableveil.hierarchy import InlineLevels
 from tableveil.hierarchy.rules import Dates, DateUnit, Intervals, SuppressionOnly
 from tableveil.pipelines.assessed_release import Assessed, check_unchanged, count_again, rebuilt_plan, resolve_assessed

@@ -32,8 +32,7 @@ from tableveil.policy import (
 )
 from tableveil.requests.payout_sweep import SweptGains
 from tableveil.runtime import FailureKind, Job, JobManager
-from tableveil.state.jobs import JobPhase, JobState
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind, JobPhase, JobState
 from tableveil.state.payout_sweeps import PayoutSweep
 from tableveil.state.releases import Release
 from tests.once import once

@@ -17,7 +17,7 @@ from tableveil.dictionary import sensitive
 from tableveil.errors import ConflictError, InfeasibleError, InternalError, InvalidError
 from tableveil.hierarchy import InlineLevels
 from tableveil.hierarchy.rules import Intervals, SuppressionOnly
-from tableveil.pipelines.job import JobReport
+from tableveil.pipelines.work import JobReport
 from tableveil.policy import (
     AttributePolicy,
     BetaLikeness,

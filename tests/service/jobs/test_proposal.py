@@ -19,8 +19,8 @@ from tableveil.hierarchy import InlineLevels
 from tableveil.local_recoding import solve
 from tableveil.pipelines import alternatives
 from tableveil.pipelines.anonymize import release_work
-from tableveil.pipelines.job import FoundPartition
 from tableveil.pipelines.propose import proposal_work
+from tableveil.pipelines.work import FoundPartition
 from tableveil.policy import (
     DistinctLDiversity,
     Dominance,

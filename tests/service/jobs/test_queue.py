@@ -9,7 +9,7 @@ import pytest
 
 from tableveil.backend import Session
 from tableveil.errors import BusyError, ConflictError
-from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.work import JobContext
 from tableveil.policy import Policy, ReleaseTarget
 from tableveil.runtime import FailureKind, JobManager, QueueLimits
 from tableveil.state.jobs import JobState

@@ -20,9 +20,9 @@ from tableveil.hierarchy.definition import HierarchyDefinition
 from tableveil.hierarchy.rules import Dates, DateUnit, Intervals, SuppressionOnly
 from tableveil.pipelines import record_level as run_record_level
 from tableveil.pipelines.anonymize import anonymize
-from tableveil.pipelines.job import JobReport
 from tableveil.pipelines.lattice import lattice_of
 from tableveil.pipelines.own_levels import plan_of
+from tableveil.pipelines.work import JobReport
 from tableveil.policy import (
     AttributePolicy,
     BreakEven,

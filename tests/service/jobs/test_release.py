@@ -12,7 +12,7 @@ from tableveil.backend import Database, Session
 from tableveil.errors import InfeasibleError, InvalidError
 from tableveil.hierarchy import InlineLevels
 from tableveil.hierarchy.rules import Intervals, SuppressionOnly
-from tableveil.pipelines.job import JobReport
+from tableveil.pipelines.work import JobReport
 from tableveil.policy import (
     AttributePolicy,
     IfExists,

@@ -1,6 +1,6 @@
 """The phases of a job, as its report measures them."""
 
-from tableveil.pipelines.job import JobReport
+from tableveil.pipelines.work import JobReport
 from tableveil.state.jobs import JobPhase
 
 

@@ -11,7 +11,7 @@ from tableveil.control import Stopped
 from tableveil.errors import CancelledError, ConflictError, InternalError
 from tableveil.hierarchy import InlineLevels
 from tableveil.hierarchy.rules import Intervals
-from tableveil.pipelines.job import JobReport
+from tableveil.pipelines.work import JobReport
 from tableveil.policy import AttributePolicy, KAnonymity, Policy, Role, SuppressedRecords, TableReference
 from tableveil.state.jobs import JobPhase
 from tableveil.state.releases import Release

@@ -19,9 +19,8 @@ from tableveil.lookups import Results
 from tableveil.pipelines.anonymize import release_work
 from tableveil.pipelines.classification import classification_work
 from tableveil.pipelines.frontier import frontier_work
-from tableveil.pipelines.job import JobReport
 from tableveil.pipelines.utility_report import utility_report_work
-from tableveil.pipelines.work import Work
+from tableveil.pipelines.work import JobReport, Work
 from tableveil.policy import (
     AggregateFunction,
     Aggregation,
@@ -41,8 +40,7 @@ from tableveil.requests.classification import ClassificationRequest, Classifier
 from tableveil.requests.frontier import FrontierGrid
 from tableveil.runtime import FailureKind, Job, JobManager, open_jobs
 from tableveil.state.frontiers import Frontier
-from tableveil.state.jobs import JobPhase
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind, JobPhase
 from tableveil.state.releases import Release
 from tableveil.state.utility_reports import StoredUtility
 from tests.once import once

@@ -30,8 +30,7 @@ from tableveil.policy import (
 from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.policy.methods.microaggregation import Microaggregation
 from tableveil.runtime import Job, JobManager, open_jobs
-from tableveil.state.jobs import JobState
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind, JobState
 from tableveil.state.releases import Release
 from tableveil.state.utility_reports import StoredUtility
 from tableveil.usefulness import ColumnUtility, UtilityReport

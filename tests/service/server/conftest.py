@@ -25,7 +25,7 @@ from tableveil.server.services import DESCRIPTORS
 from tableveil.server.stores import ReaderAnswers, Stores
 from tableveil.serving.address import Listening
 from tableveil.serving.settings import STREAM_IDLE_SECONDS
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind
 from tests import authenticated
 
 Start = Callable[..., ServerEndpoint]

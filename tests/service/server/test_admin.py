@@ -9,7 +9,7 @@ import grpc
 import pytest
 
 from tableveil.control import Control
-from tableveil.convert.times import duration
+from tableveil.convert.copied import duration
 from tableveil.errors import BusyError
 from tableveil.operate import Backup, Finding, Level
 from tableveil.serving.settings import LARGEST_MESSAGE, STREAM_IDLE_SECONDS

@@ -13,8 +13,7 @@ from tableveil.errors import Checked, Fault, NotFoundError
 from tableveil.policy import TableReference
 from tableveil.runtime import Job
 from tableveil.state.frontiers import Frontier, Point
-from tableveil.state.jobs import JobState, Request
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind, JobState, Request
 from tableveil.v1 import faults_pb2, frontier_service_pb2_grpc
 from tableveil.v1 import frontier_service_pb2 as v1
 from tests.service.client import samples

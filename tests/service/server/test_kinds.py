@@ -14,8 +14,7 @@ from tableveil.errors import ConflictError, InvalidError
 from tableveil.policy import TableReference
 from tableveil.runtime.model import Job
 from tableveil.server.kinds import SUBMISSIONS, work_again
-from tableveil.state.jobs import JobState, Request
-from tableveil.state.kinds import KINDS, JobKind
+from tableveil.state.jobs import KINDS, JobKind, JobState, Request
 from tests.service.server.test_caller import LONG
 
 REQUESTS = {type(request): request for request, called in LONG.values() if called == "submit"}

@@ -13,7 +13,7 @@ from tableveil.errors import ConflictError, InvalidError, NotFoundError
 from tableveil.server import ServeSettings
 from tableveil.server.kinds import SUBMISSIONS
 from tableveil.server.server import TableveilServer
-from tableveil.state.kinds import KINDS, JobKind
+from tableveil.state.jobs import KINDS, JobKind
 from tableveil.v1 import job_service_pb2, policy_pb2
 from tableveil.v1.classification_service_pb2 import (
     CLASSIFIER_DECISION_TREE,

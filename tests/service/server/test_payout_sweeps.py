@@ -11,8 +11,7 @@ from tableveil.errors import Checked, Fault, NotFoundError
 from tableveil.game.sweep import Among, SweepMethod, SweepPoint
 from tableveil.policy import BreakEven, TableReference
 from tableveil.runtime import Job
-from tableveil.state.jobs import JobState, Request
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind, JobState, Request
 from tableveil.state.payout_sweeps import PayoutSweep
 from tableveil.v1 import payout_service_pb2 as v1
 from tableveil.v1 import payout_service_pb2_grpc

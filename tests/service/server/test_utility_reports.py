@@ -9,8 +9,7 @@ import pytest
 from tableveil.errors import NotFoundError
 from tableveil.policy import TableReference
 from tableveil.runtime import Job
-from tableveil.state.jobs import JobState, Request
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind, JobState, Request
 from tableveil.v1 import utility_service_pb2 as v1
 from tableveil.v1 import utility_service_pb2_grpc
 from tests.service.utility_samples import utility_report

@@ -11,8 +11,7 @@ from tableveil.policy import TableReference
 from tableveil.requests.frontier import FrontierGrid
 from tableveil.state import jobs
 from tableveil.state.frontiers import FRONTIERS, Found, Frontier, Point
-from tableveil.state.jobs import JobState, Outcome, Request
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind, JobState, Outcome, Request
 
 AT = datetime(2024, 2, 29, 12, 30, 15, 123456)
 SOURCE = TableReference("test", "main", 'it"s; a table')

@@ -8,8 +8,7 @@ from tableveil.backend import Ledger
 from tableveil.errors import TableveilError, Warned, note
 from tableveil.policy import TableReference
 from tableveil.state import jobs
-from tableveil.state.jobs import Event, JobPhase, JobState, Outcome, Request
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import Event, JobKind, JobPhase, JobState, Outcome, Request
 
 AT = datetime(2024, 2, 29, 12, 30, 15, 123456)
 

@@ -5,7 +5,7 @@ import pytest
 from tableveil.backend import ALL, Ledger, Scopes
 from tableveil.policy import TableReference
 from tableveil.state import jobs, removal, rights
-from tableveil.state.kinds import JobKind
+from tableveil.state.jobs import JobKind
 
 SOME = Scopes(
     schemas=frozenset({"lab", "o'brien; --"}),

@@ -16,7 +16,6 @@ from tableveil.control import Control, Progress, Stopped
 from tableveil.counting import CombinationRows, combination_rows
 from tableveil.errors import InfeasibleError
 from tableveil.local_recoding import LARGEST_BY_CELL, SUPPRESSED, LocalPartition, recode
-from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.local_recoding.problem import (
     by_sum,
     own_levels_of,
@@ -29,6 +28,7 @@ from tableveil.pipelines.own_levels import own_losses
 from tableveil.pipelines.privacy import judging_models
 from tableveil.pipelines.read import Counted
 from tableveil.pipelines.solution import FrontierMethod
+from tableveil.pipelines.work import JobContext
 from tableveil.policy import Policy
 from tableveil.release import check_one_meaning
 from tableveil.requests.frontier import FrontierGrid, k_of, with_k

@@ -20,7 +20,6 @@ from tableveil.local_recoding import (
 )
 from tableveil.pipelines.advice import is_empty, says_nothing
 from tableveil.pipelines.infeasible import Asked, Chosen, nothing_valid, refusing, values_unprotected
-from tableveil.pipelines.job import FoundPartition, JobContext
 from tableveil.pipelines.local_recoding.frontier import LocalSource, PartitionFrontier, alternatives
 from tableveil.pipelines.local_recoding.known_classes import known_classes
 from tableveil.pipelines.local_recoding.problem import (
@@ -41,6 +40,7 @@ from tableveil.pipelines.quality import quality_for
 from tableveil.pipelines.read import Counted, Dictionaries, count_classes
 from tableveil.pipelines.relaxing import chosen_by_all, relaxed
 from tableveil.pipelines.solution import Method
+from tableveil.pipelines.work import FoundPartition, JobContext
 from tableveil.policy import ClassificationModel, Policy, PrivacyModel, SensitiveModel, policy_warnings
 from tableveil.privacy import ReleaseRule, suppressed_pool, with_pool
 from tableveil.privacy.guarantees import guarantees
