@@ -103,7 +103,8 @@ class ByValueWithAggregates(ByValue):
     """One transformation for all records, and aggregates of its classes. See `Recoding`."""
 
     def stage(self, session: WarehouseSession, plan: ReleasePlan) -> None:
-        """The aggregates of the released classes."""
+        """The keys of the suppressed classes, and the aggregates of the others."""
+        ByValue.stage(self, session, plan)
         stage_aggregates(session.embedded, plan, keys_of(plan, plan.kept))
 
     def rows(self, session: WarehouseSession, plan: ReleasePlan) -> exp.Select:

@@ -139,6 +139,16 @@ def test_the_dead_are_gone_at_one_level_for_all_and_kept_by_local_recoding(relea
     assert lost(released(DEATHS, local)) == []
 
 
+def test_the_dead_are_gone_beside_an_aggregated_column(released: Released) -> None:
+    """Such a job failed whenever it suppressed half as many records as a group needs."""
+    sex, town, died, drug = POLICY.attributes
+    aggregated = replace(town, hierarchy=None, nulls=NullHandling.ERROR, aggregation=Aggregation())
+    levels = SearchOptions(levels=(("sex", 0), ("died", 0)))
+    release = released(DEATHS, replace(POLICY, attributes=(sex, aggregated, died, drug), search=levels))
+    assert release.suppressed_records == 40
+    assert lost(release) == [(40, "another value of 'died' than the commonest", 0)]
+
+
 def test_no_value_and_a_value_are_groups(released: Released) -> None:
     filled = [(*row[:2], None if row[2] == "alive" else row[2], row[3]) for row in DEATHS]
     assert lost(released(filled)) == [(40, "a value of 'died'", 0)]
