@@ -200,7 +200,9 @@ def _follows(ordered: NDArray[np.uint64], numbers: NDArray[np.float64] | None) -
     begins = np.linspace(0, len(ordered) - length, min(_WINDOWS, len(ordered) // length)).astype(int)
     places = begins[:, None] + np.arange(length)
     if numbers is not None:
-        steps = np.diff(numbers[places], axis=1)
+        # Between two infinite numbers there is no step.
+        with np.errstate(invalid="ignore"):
+            steps = np.diff(numbers[places], axis=1)
         finite = steps[np.isfinite(steps)]
         if len(finite) and float(np.mean(finite == np.median(finite))) > 1 / 2:
             return True

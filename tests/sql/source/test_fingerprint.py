@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tableveil.backend import Database, Session
 from tableveil.policy import AttributePolicy, KAnonymity, Policy, ReleaseTarget, Role, TableReference
-from tableveil.source import fingerprint, resolve_source
+from tableveil.source import fingerprint, full_fingerprint, resolve_source
 
 KEY = b"k" * 32
 
@@ -70,6 +70,15 @@ def test_changes_with_the_order_of_columns(session: Session) -> None:
 
 def test_says_nothing_without_the_key(session: Session) -> None:
     assert mark(session, "a INTEGER, b VARCHAR", ROWS, b"j" * 32) != mark(session, "a INTEGER, b VARCHAR", ROWS, KEY)
+
+
+def test_infinite_numbers_warn_of_nothing(session: Session) -> None:
+    session.execute("CREATE OR REPLACE TABLE t AS SELECT i AS a, if(i < 9, 'inf'::DOUBLE, i) AS b FROM range(20) AS r(i)")
+    target = ReleaseTarget("main", "out")
+    policy = Policy(TableReference("", "main", "t"), (), None, (KAnonymity(2),), target, Role.INSENSITIVE)
+    source, _, _ = resolve_source(session, policy)
+    assert source is not None
+    assert full_fingerprint(session, source, KEY).sketch is not None
 
 
 def test_empty_tables_differ_by_their_shape(session: Session) -> None:
