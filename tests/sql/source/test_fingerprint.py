@@ -73,7 +73,7 @@ def test_says_nothing_without_the_key(session: Session) -> None:
 
 
 def test_infinite_numbers_warn_of_nothing(session: Session) -> None:
-    session.execute("CREATE OR REPLACE TABLE t AS SELECT i AS a, if(i < 9, 'inf'::DOUBLE, i) AS b FROM range(20) AS r(i)")
+    session.execute("CREATE OR REPLACE TABLE t AS SELECT i AS a, if(i < 9, 'inf'::DOUBLE, i) AS b FROM range(20) r(i)")
     target = ReleaseTarget("main", "out")
     policy = Policy(TableReference("", "main", "t"), (), None, (KAnonymity(2),), target, Role.INSENSITIVE)
     source, _, _ = resolve_source(session, policy)
