@@ -8,6 +8,7 @@ import pytest
 
 from tableveil.backend import Session, drop, table
 from tableveil.release import write
+from tableveil.release.by_value import SUPPRESSED
 from tableveil.verification import verify
 from tableveil.verification.aggregated import check_aggregated
 from tableveil.verification.written import AGGREGATES, MEMBERS
@@ -29,7 +30,7 @@ def test_statements(session: Session, form: str, monkeypatch: pytest.MonkeyPatch
     recorder = Recorder(session._cursor)
     recorded = Recorded(Session(recorder, session._interrupter), recorder)  # type: ignore[arg-type]
     case = written_case(recorded.session, seed, form != "classes", columns, records=40)
-    for name in (AGGREGATES, MEMBERS):
+    for name in (AGGREGATES, MEMBERS, SUPPRESSED):
         session.execute(drop("TABLE", table(name), if_exists=True))
     recorded.forget()
     case.plan.recoding.stage(recorded.session, case.plan)

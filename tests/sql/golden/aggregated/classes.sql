@@ -1,4 +1,5 @@
 -- aggregates of classes, and who is in which
+CREATE TEMPORARY TABLE suppressed_classes AS SELECT * FROM "staged";
 SELECT CAST("value" AS TEXT) FROM "aggregated_3" ORDER BY code NULLS FIRST;
 CREATE TEMPORARY TABLE class_aggregates AS SELECT "staged"."w0", CAST("staged"."a0" AS DOUBLE) AS "a0", CAST("staged"."a1" AS DATE) AS "a1", CAST("staged"."a2" AS TEXT) AS "a2", CAST("staged"."a3" AS TEXT) AS "a3" FROM "staged";
 
