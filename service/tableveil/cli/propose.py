@@ -258,7 +258,7 @@ def _correct(draft: Policy, wanted: v1.ProposalRequest) -> None:
     """
     stated = [flag for field, flag in _OF_ONE_TABLE.items() if getattr(wanted, field)]
     if stated:
-        hint = "Set minimum_level and maximum_level of columns in the policies that are written."
+        hint = "Set maximum_level of the columns in the policies that are written." if wanted.keep else ""
         raise InvalidError.of(
             "PROPOSAL_INVALID", stated[0].lstrip("-"), "a statement on one table", "none, with --people", hint
         )

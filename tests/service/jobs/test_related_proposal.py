@@ -156,6 +156,13 @@ def test_a_request_says_of_one_table_what_the_policy_says_of_all(jobs: JobManage
     assert {"table", "recurs", "keep", "acknowledge", "leave_out"} <= fields
 
 
+def test_a_policy_that_cannot_be_read_is_all_that_is_told(jobs: JobManager, database: Database) -> None:
+    base = drafted(database, "visits")
+    base.tables.rows_limit = "much"
+    asked = v1.SubmitProposalRequest(proposal=v1.ProposalRequest(policy=base))
+    assert [fault.field for fault in SUBMISSION.read(asked).faults] == ["policy.tables.rows_limit"]
+
+
 def test_a_missing_event_table_is_refused_at_once(jobs: JobManager, database: Database) -> None:
     base = drafted(database, "visits")
     base.tables.events[0].table = "visit"
