@@ -141,7 +141,9 @@ def grids(model: PrivacyModel, records: int) -> Iterator[tuple[str, UnitSteps]]:
             yield "delta", up(delta, Decimal(records.bit_length() + 1))
         case BetaLikeness(_, beta):
             yield "beta", up(beta, Decimal(records))
-        case Inclusion() | Profitability() | NoAttack() | SafeHarbor() | KnownFacts():
+        case KnownFacts(m):
+            yield "m", fewer(m, 1)
+        case Inclusion() | Profitability() | NoAttack() | SafeHarbor():
             # They are asked for or not: no number makes them more lenient.
             return
         case _:

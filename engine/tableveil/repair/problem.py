@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -138,6 +139,12 @@ class Evaluation:
         self._cell_events = (cells % max(self._all, 1)).astype(np.int32)
         self._cell_rows = np.bincount(numbers.reshape(-1), weights=facts.counts, minlength=len(cells))
         self._sizes: Floats = np.bincount(of, minlength=problem.people.number).astype(np.float64)
+
+    def of(self, problem: RelatedProblem) -> Evaluation:
+        """These counts for a problem that differs in its limits, k or m only."""
+        other = copy(self)
+        other.problem = problem
+        return other
 
     @cached_property
     def weights(self) -> Floats:

@@ -36,18 +36,19 @@ GIVEN_BACK = 20
 def repaired(facts: RowFacts, class_of: Ints, k: int, m: int, *, giving: bool = True) -> Ints:
     """How many rows of each fact are left; `class_of` has the class of each person, and -1 for none, who lose all.
 
-    Without `giving`, nothing that was removed is given back.
+    Without `giving`, nothing that was removed is given back. If nothing may be known, `m` is 0, people's rows stay.
     """
     kept = np.zeros(len(facts), np.int32)
     classes = class_of[facts.people]
     inside = np.flatnonzero(classes >= 0)
     if not len(inside):
         return kept
-    number = int(facts.labels.max()) + 1
-    numbers, most = supports(classes[inside].astype(np.int64) * number + facts.labels[inside])
-    inside = inside[np.bincount(numbers, minlength=most)[numbers] >= k]
+    if m:
+        number = int(facts.labels.max()) + 1
+        numbers, most = supports(classes[inside].astype(np.int64) * number + facts.labels[inside])
+        inside = inside[np.bincount(numbers, minlength=most)[numbers] >= k]
     kept[inside] = facts.counts[inside]
-    if m == 1:
+    if m < 2:
         return kept
     for batch in batches(inside, facts.people, classes):
         for part in _parts(batch, facts.people):

@@ -9,7 +9,7 @@ import numpy as np
 
 from tableveil.classes import EquivalenceClasses
 from tableveil.errors import Change, Fault, InfeasibleError, Relaxation
-from tableveil.policy import Choose, NullHandling, Policy, PrivacyModel, Role
+from tableveil.policy import Choose, NullHandling, Policy, PrivacyModel, Role, SensitiveShare
 from tableveil.policy.validate_search import level_field
 from tableveil.privacy import ReleaseRule, suppressed_pool
 from tableveil.search import Candidate, Infeasible, Problem
@@ -213,6 +213,32 @@ def too_few_released(policy: Policy, suppressed: int, records: int, withheld: in
         f"suppressed, and {allowed:,} may be"
     )
     return InfeasibleError("INFEASIBLE", message, faults, relaxed.relaxations)
+
+
+def no_levels_of_tables(
+    policy: Policy, people: tuple[int, int], rows: tuple[int, int], relaxed: Relaxed
+) -> InfeasibleError:
+    """The error for related tables of which people or rows are lost, so many of all, at the best levels found."""
+    lost = f"{people[0]:,} of {people[1]:,} people and {rows[0]:,} of {rows[1]:,} rows of events"
+
+    def found(requirement: Requirement) -> str:
+        model = None if requirement.model is None else policy.privacy_models[requirement.model]
+        if isinstance(model, SensitiveShare):
+            return f"{model}, and a larger share of the people of some known rows at all levels that were repaired"
+        if model is not None:
+            return f"{model}, which takes {lost} at the best levels found"
+        if requirement.field == LIMIT:
+            return f"{policy.suppression_limit}, where {people[0]:,} of {people[1]:,} people have to go"
+        if requirement.field == "tables.rows_limit" and policy.related is not None:
+            return f"{policy.related.rows_limit}, where {rows[0]:,} of {rows[1]:,} rows have to go"
+        return requirement.asked
+
+    asking = policy.search.choose is Choose.ALL_MODELS
+    models = [model for model in policy.privacy_models if asking or not isinstance(model, SensitiveShare)]
+    faults = [*_faults(relaxed, found), *(_not_asked(Asked(policy, models)) if relaxed.relaxations else ())]
+    message = f"no levels of people and of events meet the policy{_conflict(relaxed)}: the best found take {lost}"
+    code = "TOO_FEW_RECORDS" if people[1] < (policy.k or 1) else "INFEASIBLE"
+    return InfeasibleError(code, message, faults, relaxed.relaxations)
 
 
 def unmet_limit(policy: Policy, suppressed: int, records: int, why: str) -> Unmet | None:

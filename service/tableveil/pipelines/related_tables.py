@@ -1,10 +1,10 @@
 """Related tables: people and their events are searched together, repaired, and released with fresh keys."""
 
-import math
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,13 @@ from tableveil.dictionary.values import CodedAttribute
 from tableveil.errors import Fault, InfeasibleError, InvalidError, Warned, by_rank, must_decide, note, shortened
 from tableveil.hierarchy import InlineLevels, RuleHierarchy, ValueKind, label_values
 from tableveil.hierarchy.rules import SuppressionOnly
-from tableveil.lattice import Lattice
+from tableveil.lattice import Lattice, Transformation
 from tableveil.lifecycle import Solution
 from tableveil.pipelines.advice import is_empty, says_nothing
+from tableveil.pipelines.infeasible import no_levels_of_tables
 from tableveil.pipelines.privacy import classes_before, guarantees_of
 from tableveil.pipelines.read import Counted, Dictionaries, FoundHierarchies, count_classes, hierarchies_of
+from tableveil.pipelines.relaxing import seconds_for
 from tableveil.pipelines.solution import Method
 from tableveil.pipelines.work import JobContext
 from tableveil.policy import (
@@ -43,14 +45,18 @@ from tableveil.release.related import LabelledEvents, RelatedRelease, event_rele
 from tableveil.repair.account import RepairAccount, losers, moved
 from tableveil.repair.anchor import AnchorColumn, AnchorLabels
 from tableveil.repair.facts import RowFacts, capped, kept_rows
-from tableveil.repair.problem import CodedCombinations, EventCombinations, RelatedProblem
+from tableveil.repair.problem import CodedCombinations, Evaluation, EventCombinations, RelatedProblem
 from tableveil.repair.rules import MOST_LABELS
-from tableveil.repair.search import RelatedOutcome, Repaired, search_related
+from tableveil.repair.search import RelatedOutcome, Repaired, repaired_at, search_related
 from tableveil.repair.shares import Having, told, within_share
+from tableveil.search.relaxing import Relaxed, UnmetPolicy, relax_judged
 from tableveil.source.related_rows import check_related_rows
 from tableveil.state.releases import Proof, Searched
 
 Ints = NDArray[np.int32]
+
+_REPAIRS = 20
+"""The search for relaxations takes at least the time of so many repairs: large tables need hints, too."""
 
 DICTIONARIES = 10_000
 """More than a table has columns: the dictionaries of each table are numbered from a multiple of it."""
@@ -175,7 +181,7 @@ class RelatedTablesMethod(Method[CountedRelated]):
         seconds, report = policy.search.seconds, job.report.on_progress
         outcome = search_related(counts.problem, counts.anchor, permits, job.control, seconds, report)
         if outcome.best is None:
-            raise _nothing_valid(counts, outcome)
+            raise _nothing_valid(job, counts, outcome)
         if judges and not counts.within_shares(outcome.best):
             raise _unprotected(counts, outcome.best)
         return _solution(job, counts, outcome, outcome.best)
@@ -480,37 +486,57 @@ def _gap(counts: CountedRelated, outcome: RelatedOutcome, best: Repaired) -> Ite
         )
 
 
-def _limit(lost: int, of: int) -> str:
-    """The least share that allows so many, in four digits: rounded up, so that it does."""
-    return f"{math.ceil(10_000 * lost / max(of, 1)) / 10_000:.4f}"
-
-
-def _nothing_valid(counts: CountedRelated, outcome: RelatedOutcome) -> InfeasibleError:
-    """The error of limits that no levels keep, with those that would do."""
+def _nothing_valid(job: JobContext, counts: CountedRelated, outcome: RelatedOutcome) -> InfeasibleError:
+    """The error of a policy that no levels meet, with changes of it that some would meet."""
     problem, least = counts.problem, outcome.least
-    if least is None or least.suppressed > problem.suppressible:
-        suppressed = 0 if least is None else least.suppressed
-        return InfeasibleError.of(
-            "INFEASIBLE",
-            "suppression_limit",
-            f"{problem.suppressible:,} of {len(problem.combination_of):,} people, where {suppressed:,} have to go",
-            f"at least {_limit(suppressed, len(problem.combination_of))}",
-        )
-    removed = sum(least.removed)
-    if removed <= problem.removable:
-        models = counts.counted.policy.privacy_models
-        model = next(each.model for each in counts.shares if not counts.within(each, least))
-        return InfeasibleError.of(
-            "INFEASIBLE",
-            f"privacy_models[{models.index(model)}].sensitive_share",
-            "a larger share of the people of some known rows, at all levels that were repaired",
-            str(model),
-            "Ask for a smaller l, or make the column IDENTIFYING.",
-        )
-    return InfeasibleError.of(
-        "INFEASIBLE",
-        "tables.rows_limit",
-        f"{problem.removable:,} of {problem.rows:,} rows, where {removed:,} have to go at the best levels found",
-        f"at least {_limit(removed, problem.rows)}",
-        "Or allow higher levels, ask for a smaller k or m, or keep fewer rows of a person (most_rows_of_a_person).",
-    )
+    relaxed, people = _relaxed(job, counts), len(problem.combination_of)
+    suppressed, removed = (0, 0) if least is None else (least.suppressed, sum(least.removed))
+    return no_levels_of_tables(counts.counted.policy, (suppressed, people), (removed, problem.rows), relaxed)
+
+
+def _relaxed(job: JobContext, counts: CountedRelated) -> Relaxed:
+    """The conflict in the policy and its relaxations, by repairs at the highest levels: a search tries these at last.
+
+    Raises:
+        CancelledError: the job was cancelled.
+    """
+    policy, problem = counts.counted.policy, counts.problem
+    tables = (counts.counted.dictionaries, *(each.dictionaries for each in counts.rows))
+    tops = [dictionary.levels.top for dictionaries in tables for dictionary in dictionaries]
+    evaluation = Evaluation(problem)
+
+    @lru_cache(maxsize=1)
+    def repair(at: Transformation, k: int, m: int) -> Repaired:
+        job.control.raise_if_cancelled()
+        asked = replace(problem, k=k, m=m)
+        return repaired_at(asked, evaluation.of(asked), counts.anchor if m else None, at, None)
+
+    @cache
+    def losses(at: Transformation, k: int, m: int) -> tuple[int, int, int]:
+        """The suppressed people, the removed rows, and those that are removed at any levels."""
+        found = repair(at, k, m)
+        removed = sum(found.removed)
+        forced = sum(evaluation.of(replace(problem, k=k)).evaluate(at).removed) if m else removed
+        return found.suppressed, removed, forced
+
+    def feasible(policy: Policy) -> bool | None:
+        levels, at = dict(policy.search.levels), list[int]()
+        for (name, attribute), top in zip(policy.leveled, tops, strict=True):
+            most = top if attribute.maximum_level is None else attribute.maximum_level
+            at.append(levels.get(name, most))
+        m = next((model.m for model in policy.privacy_models if isinstance(model, KnownFacts)), 0)
+        asked = tuple(at), policy.k or 1, m
+        suppressed, removed, forced = losses(*asked)
+        removable = RELATED_TABLES.options(policy).removable(problem.rows)
+        if suppressed > policy.suppressible(len(problem.combination_of)) or forced > removable:
+            return False
+        shares = _shares(policy) if policy.search.choose is Choose.ALL_MODELS else ()
+        of = [next(each for each in counts.shares if replace(each.model, l=model.l) == model) for model in shares]
+        found = [replace(each, model=model) for each, model in zip(of, shares, strict=True)]
+        # Other levels may lose less, and keep shares.
+        return (removed <= removable and all(counts.within(share, repair(*asked)) for share in found)) or None
+
+    began = job.control.now()
+    feasible(policy)
+    seconds = max(seconds_for(policy), _REPAIRS * (job.control.now() - began))
+    return relax_judged(UnmetPolicy(policy, tops, len(problem.combination_of)), feasible, job.control, seconds)

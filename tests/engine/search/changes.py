@@ -27,6 +27,23 @@ def value_of(policy: Policy, field: str) -> Any:
 
 def changed(policy: Policy, field: str, value: str) -> Policy:
     """The policy with another value at a path."""
+    related = policy.related
+    if related is not None and field == "tables.rows_limit":
+        return replace(policy, methods=(replace(related, rows_limit=Decimal(value)),))
+    match = re.fullmatch(r"attributes\[(\d+)]\.(\w+)", field)
+    if related is not None and match and int(match[1]) >= related.events[0].first:
+        changes: dict[str, Any] = {match[2]: int(value)}
+        events = tuple(
+            replace(
+                event,
+                attributes=tuple(
+                    replace(of, **changes) if event.field(j) == f"attributes[{match[1]}]" else of
+                    for j, of in enumerate(event.attributes)
+                ),
+            )
+            for event in related.events
+        )
+        return replace(policy, methods=(replace(related, events=events),))
     if field == "suppressed_records.handling":
         return replace(policy, suppressed_records=SuppressedRecords(value))
     if field == "search.levels":

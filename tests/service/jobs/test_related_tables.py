@@ -36,6 +36,7 @@ from tableveil.policy import (
     TableReference,
 )
 from tableveil.state.releases import RELEASES, Release
+from tests.engine.search.changes import with_changes
 from tests.service.jobs.managed import Open, ended
 
 Run = Callable[..., Release]
@@ -160,7 +161,7 @@ def test_shares_of_sensitive_values_choose_levels_or_judge_them(database: Databa
     again = replace(strict, release=replace(policy.release, name="s"), repeat_reason="another")
     with pytest.raises(InfeasibleError) as refused:
         run(database, again)
-    assert refused.value.faults[0].field == "privacy_models[2].sensitive_share"
+    assert "privacy_models[2]" in {fault.field for fault in refused.value.faults}
     judged = replace(again, search=SearchOptions(choose=Choose.QUASI_IDENTIFIERS_ONLY))
     with pytest.raises(InfeasibleError) as unprotected:
         run(database, judged)
@@ -305,20 +306,49 @@ def test_rows_that_may_not_be_removed_are_told_by_a_limit_that_suffices(
     fixed = SearchOptions(
         levels=(("age", 3), ("visits.the day", 3), ("visits.ward's", 0), ("labs.taken", 3), ("labs.code", 0))
     )
+    strict = (replace(related, rows_limit=Decimal(0)),)
+    refused_policy = replace(policy, suppression_limit=Decimal(1), methods=strict, search=fixed)
     with pytest.raises(InfeasibleError) as refused:
-        run(
-            database,
-            replace(
-                policy, suppression_limit=Decimal(1), methods=(replace(related, rows_limit=Decimal(0)),), search=fixed
-            ),
-        )
-    (fault,) = refused.value.faults
-    assert fault.field == "tables.rows_limit"
-    limit = Decimal(fault.expected.removeprefix("at least "))
-    assert 0 < limit < 1, "some rows have to go, and not all"
-    asked = replace(policy, suppression_limit=Decimal(1), methods=(replace(related, rows_limit=limit),), search=fixed)
+        run(database, refused_policy)
+    changes = {one.changes[0].field: one.changes for one in refused.value.relaxations if len(one.changes) == 1}
+    asked = with_changes(refused_policy, changes["tables.rows_limit"])
+    assert asked.related is not None
+    assert 0 < asked.related.rows_limit < 1, "some rows have to go, and not all"
     # No levels are left that nobody repaired.
     assert not [text for text in run(database, asked).warnings if text.startswith("Other levels may")]
+
+
+@pytest.mark.usefixtures("clinic")
+def test_more_people_than_there_are_is_answered_by_a_k_that_would_do(database: Database, run: Run) -> None:
+    policy = _policy(2, Anchor.FIRST_EVENT)
+    with pytest.raises(InfeasibleError) as refused:
+        run(database, replace(policy, privacy_models=(KAnonymity(500), KnownFacts(2))))
+    assert refused.value.code == "TOO_FEW_RECORDS"
+    (fault,) = refused.value.faults
+    assert (fault.field, fault.hint) == ("privacy_models[0]", "Feasible would be k = 60.")
+    (relaxation,) = refused.value.relaxations
+    assert relaxation.nearest
+    assert run(database, with_changes(policy, relaxation.changes)).suppressed_records == 0
+
+
+@pytest.mark.usefixtures("clinic")
+@pytest.mark.parametrize("m", [1, 2])
+def test_each_change_that_is_said_to_be_feasible_is(database: Database, run: Run, m: int) -> None:
+    policy = _policy(m, Anchor.FIRST_EVENT)
+    (related,) = policy.methods
+    assert isinstance(related, RelatedTables)
+    visits, labs = related.events
+    day, *others = visits.attributes
+    finer = replace(visits, attributes=(replace(day, maximum_level=1), *others), first=3)
+    strict = replace(related, rows_limit=Decimal("0.05"), events=(finer, replace(labs, first=6)))
+    share = SensitiveShare("ill", Decimal("1.2"), "visits", ("hiv",))
+    asked = replace(policy, methods=(strict,), privacy_models=(KAnonymity(20), KnownFacts(m), share))
+    with pytest.raises(InfeasibleError) as refused:
+        run(database, asked)
+    assert refused.value.relaxations
+    for i, relaxation in enumerate(refused.value.relaxations):
+        own = replace(policy.release, name=f"of_{i}")
+        run(database, replace(with_changes(asked, relaxation.changes), release=own, repeat_reason="another"))
 
 
 @pytest.mark.usefixtures("clinic")

@@ -7,7 +7,9 @@ from typing import Any
 
 from tableveil.errors import shortened
 from tableveil.policy import (
+    AttributePolicy,
     Choose,
+    EventTable,
     Inclusion,
     KAnonymity,
     NoAttack,
@@ -15,12 +17,14 @@ from tableveil.policy import (
     PopulationUniqueness,
     PrivacyModel,
     Profitability,
+    RelatedTables,
     SensitiveModel,
+    SensitiveShare,
     Success,
     SuppressedRecords,
 )
 from tableveil.policy.validate_search import level_field
-from tableveil.privacy.steps import levels
+from tableveil.privacy.steps import UNIT, levels, up
 from tableveil.search.relaxing.parameters import Parameter, limit_parameter, model_parameters, number_parameter
 
 DIGITS_OF_LIMIT = 20
@@ -46,9 +50,9 @@ class Requirement:
 
 
 def requirements_of(policy: Policy, tops: Sequence[int], records: int) -> list[Requirement]:
-    """The requirements that can be relaxed or left out: limits of levels, then suppressed records, models, the limit.
+    """The requirements that can be relaxed or left out: limits of levels, then suppressed records, models, limits.
 
-    `tops` are the tops of the quasi-identifiers' hierarchies, in policy order, `records` are all records of the source.
+    `tops` are the tops of the hierarchies of all columns that have levels, `records` are all records of the source.
     """
     return [
         *_fixed_levels(policy),
@@ -57,6 +61,7 @@ def requirements_of(policy: Policy, tops: Sequence[int], records: int) -> list[R
         *_kept(policy),
         *_models(policy, records),
         Requirement("suppression_limit", lambda policy: _suppressing_most(policy, records), (limit_parameter(policy),)),
+        *_rows(policy),
     ]
 
 
@@ -69,7 +74,7 @@ def _models(policy: Policy, records: int) -> Iterator[Requirement]:
     for i, model in sorted(
         enumerate(policy.privacy_models), key=lambda of: [isinstance(of[1], last), isinstance(of[1], Inclusion)]
     ):
-        if choosing or not isinstance(model, SensitiveModel):
+        if choosing or not isinstance(model, SensitiveModel | SensitiveShare):
             parameters = tuple(model_parameters(policy, i, records, _follows(policy, model)))
             if isinstance(model, Inclusion):
                 parameters = (_left_out(f"privacy_models[{i}]", _without_model(model)),)
@@ -110,6 +115,14 @@ def _suppressing_most(policy: Policy, records: int) -> Policy:
     units = -(-(records - 1) * 10**DIGITS_OF_LIMIT // records)
     limit = Decimal(units).scaleb(-DIGITS_OF_LIMIT)
     return replace(policy, suppression_limit=max(policy.suppression_limit, limit))
+
+
+def _rows(policy: Policy) -> Iterator[Requirement]:
+    """The limit of removed rows of events."""
+    if policy.related is not None:
+        field, grid = "tables.rows_limit", up(policy.related.rows_limit, 1 - UNIT)
+        parameter = number_parameter(field, grid, lambda policy, limit: _relating(policy, rows_limit=limit))
+        yield Requirement(field, lambda policy: _relating(policy, rows_limit=Decimal(1)), (parameter,))
 
 
 def _kept(policy: Policy) -> Iterator[Requirement]:
@@ -172,28 +185,46 @@ def _unlinked(group: tuple[str, ...]) -> Callable[[Policy], Policy]:
 
 
 def _level_limits(policy: Policy, tops: Sequence[int]) -> Iterator[Requirement]:
-    columns = [attribute.column for attribute in policy.attributes]
-    for attribute, top in zip(policy.quasi_identifiers, tops, strict=True):
-        i, most = columns.index(attribute.column), attribute.maximum_level
+    for (place, (name, attribute)), top in zip(_places(policy), tops, strict=True):
+        most = attribute.maximum_level
         if most is not None and most < top:
-            yield _level_limit(i, attribute.column, "maximum_level", most, top, policy.more_choice_helps)
+            yield _level_limit(place, name, "maximum_level", (most, top), policy.more_choice_helps)
         # Levels below are forbidden by `safe_harbor`, which is a requirement of its own.
         least = policy.least_level(replace(attribute, minimum_level=0))
         if attribute.minimum_level > least:
-            yield _level_limit(
-                i, attribute.column, "minimum_level", attribute.minimum_level, least, policy.more_choice_helps
-            )
+            own = attribute.minimum_level
+            yield _level_limit(place, name, "minimum_level", (own, least), policy.more_choice_helps)
 
 
-def _level_limit(i: int, column: str, name: str, own: int, end: int, monotone: bool) -> Requirement:
+def _places(policy: Policy) -> Iterator[tuple[str, tuple[str, AttributePolicy]]]:
+    """The paths of the columns that have levels, each with the entry of `leveled`."""
+    events = () if policy.related is None else policy.related.events
+    paths = {attribute.column: f"attributes[{i}]" for i, attribute in enumerate(policy.attributes)}
+    paths |= {event.qualified(of.column): event.field(j) for event in events for j, of in enumerate(event.attributes)}
+    return ((paths[name], (name, attribute)) for name, attribute in policy.leveled)
+
+
+def _level_limit(place: str, column: str, name: str, ends: tuple[int, int], monotone: bool) -> Requirement:
+    own, end = ends
+
     def change(policy: Policy, level: int) -> Policy:
-        attributes: list[Any] = list(policy.attributes)
-        attributes[i] = replace(attributes[i], **{name: level})
-        return replace(policy, attributes=tuple(attributes))
+        levels: dict[str, Any] = {name: level}
 
-    field = f"attributes[{i}].{name}"
+        def attributes(of: EventTable | Policy, called: Callable[[str], str] = str) -> tuple[AttributePolicy, ...]:
+            return tuple(replace(each, **levels) if called(each.column) == column else each for each in of.attributes)
+
+        policy = replace(policy, attributes=attributes(policy))
+        events = () if policy.related is None else policy.related.events
+        return _relating(policy, events=tuple(replace(of, attributes=attributes(of, of.qualified)) for of in events))
+
+    field = f"{place}.{name}"
     parameter = number_parameter(field, levels(own, end), change, monotone)
     return Requirement(field, lambda policy: change(policy, end), (parameter,), asked=f"{own}, for {shortened(column)}")
+
+
+def _relating(policy: Policy, **options: Any) -> Policy:
+    methods = (replace(of, **options) if isinstance(of, RelatedTables) else of for of in policy.methods)
+    return replace(policy, methods=tuple(methods))
 
 
 def _searching(policy: Policy, **options: Any) -> Policy:
