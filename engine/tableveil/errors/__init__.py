@@ -1,12 +1,14 @@
 """The typed errors that every layer raises; their texts are safe to show to the owner of the source."""
 
 from tableveil.errors.errors import (
+    BY_KIND,
     BusyError,
     CancelledError,
     Change,
     Checked,
     ConflictError,
     DeniedError,
+    FailureKind,
     Fault,
     GuardedError,
     InfeasibleError,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import ClassVar, Self
 
 from tableveil.errors.warned import Warned
@@ -62,13 +63,30 @@ class Checked:
     warnings: tuple[Warned, ...] = ()
 
 
+class FailureKind(StrEnum):
+    """The kinds of failures of the service: one for each class below."""
+
+    INVALID = "INVALID"
+    NOT_FOUND = "NOT_FOUND"
+    INFEASIBLE = "INFEASIBLE"
+    CONFLICT = "CONFLICT"
+    BUSY = "BUSY"
+    CANCELLED = "CANCELLED"
+    INTERNAL = "INTERNAL"
+    UNAUTHENTICATED = "UNAUTHENTICATED"
+    DENIED = "DENIED"
+    GUARDED = "GUARDED"
+
+
 class TableveilError(Exception):
     """Base of all errors Tableveil raises on purpose.
 
-    `code` is a stable identifier in upper snake case; `faults` holds all faults, not only the first. Its text
-    depends on the `releases`: only readers of all of them are told it.
+    `kind` is one of `FailureKind`, or one that only a client meets. `code` is a stable identifier in upper snake case.
+    `faults` holds all faults, not only the first. Its text depends on the `releases`: only readers of all of them are
+    told it.
     """
 
+    kind: ClassVar[str] = ""
     releases: tuple[int, ...] = ()
     usually_passes: ClassVar[bool] = False
 
@@ -141,9 +159,13 @@ def check_all(*checks: Callable[[], object]) -> None:
 class InvalidError(TableveilError):
     """The request can never work as it is written."""
 
+    kind = FailureKind.INVALID
+
 
 class NotFoundError(TableveilError):
     """A named object of the service (job, release, hierarchy) does not exist."""
+
+    kind = FailureKind.NOT_FOUND
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +196,8 @@ class Relaxation:
 class InfeasibleError(TableveilError):
     """The request is well-formed, but no transformation meets the policy; `relaxations` of the policy would be met."""
 
+    kind = FailureKind.INFEASIBLE
+
     def __init__(
         self, code: str, message: str, faults: Iterable[Fault] = (), relaxations: Iterable[Relaxation] = ()
     ) -> None:
@@ -184,14 +208,19 @@ class InfeasibleError(TableveilError):
 class GuardedError(TableveilError):
     """The request could be done, but a guard holds back what would take the place of something better."""
 
+    kind = FailureKind.GUARDED
+
 
 class ConflictError(TableveilError):
     """The request clashes with something that exists, or with something that changed meanwhile."""
+
+    kind = FailureKind.CONFLICT
 
 
 class BusyError(TableveilError):
     """A resource (queue, memory, the database file) is exhausted or taken at the moment."""
 
+    kind = FailureKind.BUSY
     usually_passes = True
 
     retry_seconds = 1.0
@@ -201,14 +230,26 @@ class BusyError(TableveilError):
 class CancelledError(TableveilError):
     """The job was asked to stop."""
 
+    kind = FailureKind.CANCELLED
+
 
 class UnauthenticatedError(TableveilError):
     """The server does not know who calls."""
+
+    kind = FailureKind.UNAUTHENTICATED
 
 
 class DeniedError(TableveilError):
     """The caller has no right to it."""
 
+    kind = FailureKind.DENIED
+
 
 class InternalError(TableveilError):
     """A defect or a broken environment; the request is not to blame."""
+
+    kind = FailureKind.INTERNAL
+
+
+BY_KIND = {FailureKind(one.kind): one for one in TableveilError.__subclasses__()}
+"""The class of each kind."""

@@ -1,42 +1,19 @@
 """The exit code of a command that ended in an error, or that waited for a job until it ended."""
 
 from tableveil.cli.exit_codes import ExitCode
-from tableveil.client import UnpublishedError, UnreachableError
 from tableveil.client.failures import error_from
-from tableveil.errors import (
-    BusyError,
-    CancelledError,
-    ConflictError,
-    DeniedError,
-    GuardedError,
-    InfeasibleError,
-    InvalidError,
-    NotFoundError,
-    TableveilError,
-    UnauthenticatedError,
-)
+from tableveil.errors import TableveilError
 from tableveil.v1 import job_service_pb2
 
-_OF_ERRORS: dict[type[TableveilError], ExitCode] = {
-    InvalidError: ExitCode.INVALID,
-    InfeasibleError: ExitCode.INFEASIBLE,
-    CancelledError: ExitCode.CANCELLED,
-    UnreachableError: ExitCode.UNREACHABLE,
-    ConflictError: ExitCode.CONFLICT,
-    BusyError: ExitCode.BUSY,
-    NotFoundError: ExitCode.NOT_FOUND,
-    UnauthenticatedError: ExitCode.REFUSED,
-    DeniedError: ExitCode.REFUSED,
-    GuardedError: ExitCode.GUARDED,
-    UnpublishedError: ExitCode.UNPUBLISHED,
-}
+# The codes of the other kinds have their names.
+_OF_KINDS = {"UNAUTHENTICATED": ExitCode.REFUSED, "DENIED": ExitCode.REFUSED}
 
 
 def of_error(error: TableveilError) -> ExitCode:
     """The code for a command that ended in `error`."""
     if error.code == "UNDECIDED":
         return ExitCode.UNDECIDED
-    return _OF_ERRORS.get(type(error), ExitCode.FAILED)
+    return _OF_KINDS.get(error.kind) or ExitCode.__members__.get(error.kind, ExitCode.FAILED)
 
 
 def of_job(job: job_service_pb2.Job) -> ExitCode:

@@ -8,34 +8,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tableveil.client import UnpublishedError, UnreachableError
-from tableveil.errors import (
-    BusyError,
-    CancelledError,
-    ConflictError,
-    Fault,
-    GuardedError,
-    InfeasibleError,
-    InvalidError,
-    NotFoundError,
-    Relaxation,
-    TableveilError,
-)
+from tableveil.errors import FailureKind, Fault, InfeasibleError, Relaxation, TableveilError
 from tableveil.wording import printable, short
 
 _ATTRIBUTE = re.compile(r"attributes\[(\d{1,9})\]")
 
-_WORDS: dict[type[TableveilError], str] = {
-    InvalidError: "Invalid",
-    InfeasibleError: "Infeasible",
-    ConflictError: "Conflict",
-    BusyError: "Busy",
-    CancelledError: "Cancelled",
-    NotFoundError: "Not found",
-    UnreachableError: "Unreachable",
-    GuardedError: "Guarded",
-    UnpublishedError: "Unpublished",
-}
+# Their messages say it better.
+_WITHOUT_WORD = {"", FailureKind.INTERNAL, FailureKind.UNAUTHENTICATED, FailureKind.DENIED}
 
 
 def error_block(error: TableveilError, columns: Sequence[str] = ()) -> RenderableType:
@@ -43,7 +22,8 @@ def error_block(error: TableveilError, columns: Sequence[str] = ()) -> Renderabl
 
     `columns` are those of the attributes of the policy in question.
     """
-    heading = Text(_WORDS.get(type(error), "Failed"), style="bold red")
+    word = "Failed" if error.kind in _WITHOUT_WORD else error.kind.replace("_", " ").capitalize()
+    heading = Text(word, style="bold red")
     # A server cuts long texts.
     if len(error.faults) != 1 or not error.message.startswith(f"{error.faults[0].field}: found "):
         heading.append(f": {printable(error.message)}", style="not bold default")

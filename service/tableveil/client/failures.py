@@ -11,37 +11,21 @@ from grpc_status import rpc_status
 
 from tableveil.client.encryption import SPEAKS_TLS, Encryption, fault_of_handshake
 from tableveil.errors import (
+    BY_KIND,
     BusyError,
-    CancelledError,
     Change,
-    ConflictError,
-    DeniedError,
     Fault,
-    GuardedError,
     InfeasibleError,
     InternalError,
     InvalidError,
-    NotFoundError,
     Relaxation,
     TableveilError,
-    UnauthenticatedError,
 )
 from tableveil.v1 import faults_pb2
 
+_KINDS = {name.removeprefix("FAILURE_KIND_"): number for name, number in faults_pb2.FailureKind.items()}
 # An unspecified kind is one that this version does not know yet.
-_CLASSES: dict[faults_pb2.FailureKind.ValueType, type[TableveilError]] = {
-    faults_pb2.FAILURE_KIND_INVALID: InvalidError,
-    faults_pb2.FAILURE_KIND_NOT_FOUND: NotFoundError,
-    faults_pb2.FAILURE_KIND_INFEASIBLE: InfeasibleError,
-    faults_pb2.FAILURE_KIND_CONFLICT: ConflictError,
-    faults_pb2.FAILURE_KIND_BUSY: BusyError,
-    faults_pb2.FAILURE_KIND_CANCELLED: CancelledError,
-    faults_pb2.FAILURE_KIND_INTERNAL: InternalError,
-    faults_pb2.FAILURE_KIND_UNAUTHENTICATED: UnauthenticatedError,
-    faults_pb2.FAILURE_KIND_DENIED: DeniedError,
-    faults_pb2.FAILURE_KIND_GUARDED: GuardedError,
-}
-_KINDS = {error: kind for kind, error in _CLASSES.items()}
+_CLASSES = {_KINDS[kind]: error for kind, error in BY_KIND.items()}
 
 # gRPC refuses large messages before any code of the service sees them, in these words.
 _TOO_LARGE = re.compile(r"larger than max \((\d+) vs\. (\d+)\)")
@@ -53,12 +37,14 @@ _BROKEN = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCo
 class UnreachableError(TableveilError):
     """No Tableveil server answers at the address, or not in time."""
 
+    kind = "UNREACHABLE"
     usually_passes = True
 
 
 class UnpublishedError(TableveilError):
     """A release stands, but a target of its policy did not take it."""
 
+    kind = "UNPUBLISHED"
     usually_passes = True
 
 
@@ -104,7 +90,7 @@ def _relaxations_to(relaxations: Iterable[Relaxation]) -> list[faults_pb2.Relaxa
 def failure_of(error: TableveilError) -> faults_pb2.Failure:
     """The message for an error; an unreachable server has no kind there."""
     return faults_pb2.Failure(
-        kind=_KINDS.get(type(error), faults_pb2.FAILURE_KIND_UNSPECIFIED),
+        kind=_KINDS.get(error.kind, faults_pb2.FAILURE_KIND_UNSPECIFIED),
         code=error.code,
         message=_text(error.message),
         faults=faults_to(error.faults),

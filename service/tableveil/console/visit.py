@@ -19,30 +19,20 @@ from tableveil.client import Client
 from tableveil.client.listing import Listing
 from tableveil.console.render import rendered
 from tableveil.console.sessions import Sessions, VisitorSession
-from tableveil.errors import (
-    BusyError,
-    ConflictError,
-    DeniedError,
-    GuardedError,
-    InfeasibleError,
-    InvalidError,
-    NotFoundError,
-    TableveilError,
-    UnauthenticatedError,
-)
+from tableveil.errors import FailureKind, TableveilError, UnauthenticatedError
 
 logger = logging.getLogger("tableveil.console")
 
 COOKIE = "__Host-tableveil"
-_STATUS: dict[type[TableveilError], int] = {
-    InvalidError: 400,
-    UnauthenticatedError: 401,
-    DeniedError: 403,
-    NotFoundError: 404,
-    ConflictError: 409,
-    GuardedError: 409,
-    InfeasibleError: 409,
-    BusyError: 503,
+_STATUS: dict[str, int] = {
+    FailureKind.INVALID: 400,
+    FailureKind.UNAUTHENTICATED: 401,
+    FailureKind.DENIED: 403,
+    FailureKind.NOT_FOUND: 404,
+    FailureKind.CONFLICT: 409,
+    FailureKind.GUARDED: 409,
+    FailureKind.INFEASIBLE: 409,
+    FailureKind.BUSY: 503,
 }
 
 _MOST_FIELDS = 10_000
@@ -124,7 +114,7 @@ class Visit:
 
 def status_of(error: TableveilError) -> int:
     """The status of a page that shows an error."""
-    return next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 502)
+    return _STATUS.get(error.kind, 502)
 
 
 def visited(view: Callable[[Visit], Response], sessions: Sessions, *, takes_file: bool = False) -> Endpoint:

@@ -6,61 +6,23 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from enum import StrEnum
 from typing import Protocol
 
 from tableveil.errors import (
+    BY_KIND,
     BusyError,
-    CancelledError,
     Change,
-    ConflictError,
-    DeniedError,
+    FailureKind,
     Fault,
-    GuardedError,
     InfeasibleError,
-    InternalError,
-    InvalidError,
-    NotFoundError,
     Relaxation,
     TableveilError,
-    UnauthenticatedError,
     Warned,
     passes,
 )
 from tableveil.policy import TableReference
 from tableveil.state.jobs import JobKind, JobPhase, JobState, Request
 from tableveil.state.publications import PublicationState
-
-
-class FailureKind(StrEnum):
-    """The kinds of the error tree."""
-
-    INVALID = "INVALID"
-    NOT_FOUND = "NOT_FOUND"
-    INFEASIBLE = "INFEASIBLE"
-    CONFLICT = "CONFLICT"
-    BUSY = "BUSY"
-    CANCELLED = "CANCELLED"
-    INTERNAL = "INTERNAL"
-    UNAUTHENTICATED = "UNAUTHENTICATED"
-    DENIED = "DENIED"
-    GUARDED = "GUARDED"
-
-
-_KINDS: dict[type[TableveilError], FailureKind] = {
-    InvalidError: FailureKind.INVALID,
-    NotFoundError: FailureKind.NOT_FOUND,
-    InfeasibleError: FailureKind.INFEASIBLE,
-    ConflictError: FailureKind.CONFLICT,
-    BusyError: FailureKind.BUSY,
-    CancelledError: FailureKind.CANCELLED,
-    UnauthenticatedError: FailureKind.UNAUTHENTICATED,
-    DeniedError: FailureKind.DENIED,
-    GuardedError: FailureKind.GUARDED,
-}
-
-
-_CLASSES = {kind: error for error, kind in _KINDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +43,7 @@ class Failure:
     @classmethod
     def of(cls, error: TableveilError) -> Failure:
         """The failure for an error of the tree."""
-        kind = next((_KINDS[one] for one in type(error).__mro__ if one in _KINDS), FailureKind.INTERNAL)
+        kind = FailureKind.__members__.get(error.kind, FailureKind.INTERNAL)
         relaxations = error.relaxations if isinstance(error, InfeasibleError) else ()
         retry_seconds = error.retry_seconds if isinstance(error, BusyError) else None
         return cls(kind, error.code, error.message, error.faults, relaxations, retry_seconds, error.releases)
@@ -89,7 +51,7 @@ class Failure:
     @property
     def may_pass(self) -> bool:
         """Whether the same request may succeed later: it passes by itself, or a right was given since."""
-        return passes(self.code, _CLASSES.get(self.kind, InternalError)) or self.kind is FailureKind.DENIED
+        return passes(self.code, BY_KIND[self.kind]) or self.kind is FailureKind.DENIED
 
     def to_json(self) -> str:
         """As text for the store."""
