@@ -1,23 +1,15 @@
 """Findings and backups as messages."""
 
-from tableveil.convert.copied import duration
+from tableveil.convert.copied import copied, duration
 from tableveil.operate import Backup, Finding
 from tableveil.v1 import admin_service_pb2 as v1
 
 
 def finding_to_proto(finding: Finding) -> v1.Finding:
     """A finding."""
-    level = v1.FindingLevel.Value(f"FINDING_LEVEL_{finding.level}")
-    return v1.Finding(level=level, subject=finding.subject, found=finding.found, advice=finding.advice)
+    return copied(finding, v1.Finding, level=v1.FindingLevel.Value(f"FINDING_LEVEL_{finding.level}"))
 
 
 def backup_to_proto(backup: Backup) -> v1.Backup:
     """A backup, by its whole path."""
-    return v1.Backup(
-        path=str(backup.path),
-        size_bytes=backup.size,
-        tables=backup.tables,
-        rows=backup.rows,
-        duration=duration(backup.seconds),
-        removed=backup.removed,
-    )
+    return copied(backup, v1.Backup, path=str(backup.path), size_bytes=backup.size, duration=duration(backup.seconds))

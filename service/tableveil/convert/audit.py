@@ -1,9 +1,7 @@
 """Entries of the audit to protos, and filters from them."""
 
-from datetime import timedelta
-
 from tableveil.audit import Head
-from tableveil.convert.copied import moment, timestamp
+from tableveil.convert.copied import copied, duration, moment, timestamp
 from tableveil.convert.enums import EnumMap
 from tableveil.state.audit_entries import AuditEntry, AuditEvent, AuditFilter
 from tableveil.v1 import audit_service_pb2 as v1
@@ -19,26 +17,14 @@ def audit_filter_from_proto(request: v1.ListAuditEntriesRequest) -> AuditFilter:
 
 def audit_entry_to_proto(entry: AuditEntry) -> v1.AuditEntry:
     """The message of an entry."""
-    message = v1.AuditEntry(
-        number=entry.number,
+    return copied(
+        entry,
+        v1.AuditEntry,
         time=timestamp(entry.at),
         event=AUDIT_EVENTS.to_proto(entry.event),
-        principal=entry.principal,
-        authenticated_by=entry.authenticated_by,
-        peer=entry.peer,
-        method=entry.method,
-        resources=entry.resources,
-        decision=entry.decision,
-        code=entry.code,
-        reason=entry.reason,
-        job=entry.job,
-        correlation=entry.correlation,
         count=entry.count or 0,
-        note=entry.note,
+        duration=duration(entry.seconds),
     )
-    if entry.seconds is not None:
-        message.duration.FromTimedelta(timedelta(seconds=entry.seconds))
-    return message
 
 
 def audit_head_to_proto(head: Head) -> v1.AuditHead:

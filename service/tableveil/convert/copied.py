@@ -1,5 +1,6 @@
 """Messages of results, whose fields are the attributes of the same names unless others are given; moments in them."""
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
@@ -96,6 +97,6 @@ def _field(value: Any, kind: type[Message] | None) -> Any:
         return decimal_to_text(value)
     if isinstance(value, TableReference):
         return table_to_proto(value)
-    if kind is None or isinstance(value, Message):
+    if kind is None or isinstance(value, Message | Mapping):
         return value
     return [copied(one, kind) for one in value] if isinstance(value, tuple) else copied(value, kind)

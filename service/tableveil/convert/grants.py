@@ -6,8 +6,7 @@ from datetime import timedelta
 from google.protobuf.duration_pb2 import Duration
 
 from tableveil.access import AccessRole, Grant, Scope, WantedGrant
-from tableveil.convert.copied import timestamp
-from tableveil.convert.decimals import decimal_to_text
+from tableveil.convert.copied import copied, timestamp
 from tableveil.convert.enums import ACCESS_ROLES
 from tableveil.convert.names import release_name, release_number
 from tableveil.errors import Fault, InvalidError
@@ -46,41 +45,19 @@ def grant_to_proto(grant: Grant) -> v1.Grant:
         release=release_name(grant.scope.release) if grant.scope.release is not None else "",
     )
     setattr(rule, "group" if grant.is_group else "principal", grant.grantee)
-    return v1.Grant(
-        name=f"grants/{grant.number}",
-        rule=rule,
-        from_file=grant.from_file,
-        granted_by=grant.granted_by,
-        create_time=timestamp(grant.granted_at),
-        suspended=grant.suspended,
-    )
+    return copied(grant, v1.Grant, name=f"grants/{grant.number}", rule=rule, create_time=timestamp(grant.granted_at))
 
 
 def schema_rule_to_proto(rule: SchemaRule) -> v1.SchemaRule:
     """The message of a schema's rule."""
-    return v1.SchemaRule(
-        schema=rule.schema_name,
-        joint_k=rule.joint_k,
-        set_by=rule.set_by,
-        set_time=timestamp(rule.set_at),
-        name=f"schemaRules/{rule.schema_name}",
-    )
+    name, since = f"schemaRules/{rule.schema_name}", timestamp(rule.set_at)
+    return copied(rule, v1.SchemaRule, name=name, schema=rule.schema_name, set_time=since)
 
 
 def budget_to_proto(budget: PrivacyBudget) -> v1.PrivacyBudget:
     """The message of a budget, with what is spent of it."""
-    return v1.PrivacyBudget(
-        people=budget.people,
-        tables=budget.tables,
-        epsilon=decimal_to_text(budget.epsilon),
-        delta=decimal_to_text(budget.delta),
-        spent_epsilon=decimal_to_text(budget.spent_epsilon),
-        spent_delta=decimal_to_text(budget.spent_delta),
-        set_by=budget.set_by,
-        set_time=timestamp(budget.set_at),
-        outdated=budget.outdated,
-        name=f"privacyBudgets/{budget.people}",
-    )
+    name = f"privacyBudgets/{budget.people}"
+    return copied(budget, v1.PrivacyBudget, name=name, set_time=timestamp(budget.set_at))
 
 
 def token_to_proto(token: Token, secret: str = "") -> v1.Token:

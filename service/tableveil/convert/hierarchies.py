@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from tableveil.convert.collect import Faults
-from tableveil.convert.copied import timestamp
+from tableveil.convert.copied import copied, timestamp
 from tableveil.convert.fields import from_message, to_message
 from tableveil.convert.names import table_from_proto
 from tableveil.errors import shortened
@@ -147,12 +147,10 @@ def hierarchy_to_proto(definition: HierarchyDefinition) -> policy_pb2.Hierarchy:
 
 def stored_hierarchy_to_proto(stored: Stored) -> hierarchy_service_pb2.StoredHierarchyInfo:
     """The message for a hierarchy kept on the server."""
-    return hierarchy_service_pb2.StoredHierarchyInfo(
-        name=stored.name,
-        version=stored.version,
-        levels=stored.levels,
+    return copied(
+        stored,
+        hierarchy_service_pb2.StoredHierarchyInfo,
         values=stored.row_count,
         create_time=timestamp(stored.created_at),
-        origin=stored.origin,
         resource_name=f"hierarchies/{stored.name}@{stored.version}",
     )

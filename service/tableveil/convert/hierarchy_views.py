@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from tableveil.convert.collect import Faults
+from tableveil.convert.copied import copied
 from tableveil.convert.hierarchies import hierarchy_from_proto, stored_hierarchy_to_proto
 from tableveil.convert.names import table_from_proto
-from tableveil.dictionary import Coverage, Preview, PreviewRequest
+from tableveil.dictionary import Preview, PreviewRequest
 from tableveil.errors import InvalidError
 from tableveil.hierarchy import HierarchyDefinition, InlineLevels, PreviewGroup, PreviewLevel, StoredLevels
 from tableveil.state.compare_hierarchies import HierarchyComparison, LevelDifference
@@ -65,42 +66,18 @@ def _check_limit(field: str, number: int, most: int, faults: Faults) -> None:
 
 def preview_to_proto(preview: Preview) -> v1.PreviewHierarchyResponse:
     """The message for a preview."""
-    return v1.PreviewHierarchyResponse(
-        stored=stored_hierarchy_to_proto(preview.stored) if preview.stored else None,
-        domain_size=preview.domain_size,
-        continuous=preview.continuous,
-        levels=[_level(level) for level in preview.levels],
-        coverage=_coverage(preview.coverage) if preview.coverage else None,
-    )
+    stored = stored_hierarchy_to_proto(preview.stored) if preview.stored else None
+    return copied(preview, v1.PreviewHierarchyResponse, stored=stored, levels=map(_level, preview.levels))
 
 
 def _level(level: PreviewLevel) -> v1.PreviewLevel:
-    return v1.PreviewLevel(
-        level=level.level,
-        groups=level.groups,
-        first=[_group(group) for group in level.first],
-        last=[_group(group) for group in level.last],
-        left_out=level.left_out,
-        fewest_leaves=level.fewest_leaves,
-        most_leaves=level.most_leaves,
-        fewest_rows=level.fewest_records,
-        most_rows=level.most_records,
-    )
+    groups = {"first": map(_group, level.first), "last": map(_group, level.last)}
+    rows = {"fewest_rows": level.fewest_records, "most_rows": level.most_records}
+    return copied(level, v1.PreviewLevel, **groups, **rows)
 
 
 def _group(group: PreviewGroup) -> v1.PreviewGroup:
-    return v1.PreviewGroup(label=group.label, leaves=group.leaves, values=group.values, rows=group.records)
-
-
-def _coverage(coverage: Coverage) -> v1.Coverage:
-    return v1.Coverage(
-        values=coverage.values,
-        rows=coverage.rows,
-        null_rows=coverage.null_rows,
-        uncovered_values=coverage.uncovered_values,
-        uncovered_rows=coverage.uncovered_rows,
-        examples=coverage.examples,
-    )
+    return copied(group, v1.PreviewGroup, rows=group.records)
 
 
 def comparison_to_proto(comparison: HierarchyComparison) -> v1.CompareHierarchiesResponse:
@@ -118,12 +95,5 @@ def comparison_to_proto(comparison: HierarchyComparison) -> v1.CompareHierarchie
 
 
 def _difference(level: LevelDifference) -> v1.LevelDifference:
-    return v1.LevelDifference(
-        level=level.level,
-        relabelled=level.relabelled,
-        labels_added=level.labels_added,
-        labels_removed=level.labels_removed,
-        examples=[
-            v1.Relabelling(value=value, earlier=earlier, later=later) for value, earlier, later in level.examples
-        ],
-    )
+    examples = [v1.Relabelling(value=value, earlier=earlier, later=later) for value, earlier, later in level.examples]
+    return copied(level, v1.LevelDifference, examples=examples)

@@ -1,11 +1,11 @@
 """Jobs and their failures as messages."""
 
-from tableveil.convert.copied import timestamp
+from tableveil.convert.copied import copied, timestamp
 from tableveil.convert.enums import FAILURE_KINDS, JOB_PHASES, JOB_STATES
 from tableveil.convert.names import job_name, result_name, table_to_proto
 from tableveil.convert.warnings import ranks_to_proto, warnings_to_proto
 from tableveil.errors import Fault, Relaxation
-from tableveil.runtime.model import Failure, Job, JobProgress
+from tableveil.runtime.model import Failure, Job
 from tableveil.state.jobs import KINDS, JobKind
 from tableveil.v1 import faults_pb2, job_service_pb2, policy_pb2
 
@@ -56,7 +56,11 @@ def job_to_proto(job: Job) -> job_service_pb2.Job:
         submit_time=timestamp(request.submitted_at),
         start_time=timestamp(job.started_at),
         end_time=timestamp(job.ended_at),
-        progress=_progress(job.progress) if job.progress else None,
+        progress=(
+            copied(job.progress, job_service_pb2.SearchProgress, transformations_checked=job.progress.checked)
+            if job.progress
+            else None
+        ),
         kind=KINDS[request.kind].collection,
         result=result,
         failure=failure_to_proto(job.failure) if job.failure else None,
@@ -66,16 +70,4 @@ def job_to_proto(job: Job) -> job_service_pb2.Job:
         queue_position=job.queue_position,
         statements=job.step[0],
         statement_percent=job.step[1],
-    )
-
-
-def _progress(progress: JobProgress) -> job_service_pb2.SearchProgress:
-    return job_service_pb2.SearchProgress(
-        transformations_checked=progress.checked,
-        lattice_size=progress.lattice_size,
-        best_score=progress.best_score,
-        lower_bound=progress.lower_bound,
-        suppressed_share=progress.suppressed_share,
-        of_records=progress.of_records,
-        recent_gain=progress.recent_gain,
     )

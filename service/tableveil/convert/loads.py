@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from google.protobuf.json_format import MessageToDict
 
-from tableveil.convert.copied import duration, timestamp
+from tableveil.convert.copied import copied, duration, timestamp
 from tableveil.convert.enums import EnumMap
 from tableveil.convert.names import load_name, release_name, table_from_proto, table_to_proto
 from tableveil.errors import Fault, InvalidError, shortened
@@ -107,28 +107,14 @@ def csv_format_from_proto(message: v1.CsvFormat, faults: list[Fault]) -> CsvForm
 
 def csv_format_to_proto(how: CsvFormat) -> v1.CsvFormat:
     """The message of a format."""
-    return v1.CsvFormat(
-        delimiter=how.delimiter,
-        quote=how.quote,
+    return copied(
+        how,
+        v1.CsvFormat,
         no_header=not how.header,
         null_text=how.null_texts[0],
         null_texts=how.null_texts[1:],
-        quoted_nulls=how.quoted_nulls,
+        encoding=v1.CSV_ENCODING_UNSPECIFIED,
         encoding_name=how.encoding,
-        max_rejected=how.max_rejected,
-        types=how.types,
-        all_text=how.all_text,
-        decimal_comma=how.decimal_comma,
-        date_format=how.date_format,
-        timestamp_format=how.timestamp_format,
-        century_pivots=how.century_pivots,
-        renames=how.renames,
-        drop_unnamed=how.drop_unnamed,
-        skip_lines=how.skip_lines,
-        header_lines=how.header_lines,
-        whole_last_line=how.whole_last_line,
-        trimmed=how.trimmed,
-        thousands=how.thousands,
     )
 
 
@@ -151,28 +137,21 @@ def rejected_line_to_proto(line: RejectedLine) -> v1.RejectedLine:
 
 def loaded_to_proto(loaded: Loaded) -> v1.LoadTableResponse:
     """The message for a finished load."""
-    return v1.LoadTableResponse(
-        load=load_to_proto(loaded.load),
-        rejected_lines=map(rejected_line_to_proto, loaded.rejected),
-        repeated=loaded.repeated,
-        notes=loaded.notes,
-    )
+    rejected = map(rejected_line_to_proto, loaded.rejected)
+    return copied(loaded, v1.LoadTableResponse, load=load_to_proto(loaded.load), rejected_lines=rejected)
 
 
 def load_to_proto(load: Load) -> v1.Load:
     """The message of a load."""
-    return v1.Load(
+    return copied(
+        load,
+        v1.Load,
         name=load_name(load.number),
         table=table_to_proto(TableReference("", load.schema, load.table)),
         mode=LOAD_MODES.to_proto(load.mode),
-        file=load.file,
-        request_id=load.request_id,
         create_time=timestamp(load.created_at),
-        rows=load.rows,
-        rejected_lines=load.rejected_lines,
         columns=[v1.ColumnInfo(name=name, type=type_) for name, type_ in load.columns],
         duration=duration(load.seconds),
-        removed_rows=load.removed_rows,
     )
 
 
@@ -214,16 +193,6 @@ def description_to_proto(description: TableDescription) -> v1.TableDescription:
 
 
 def _column_to_proto(column: ColumnDescription) -> v1.ColumnDescription:
-    return v1.ColumnDescription(
-        name=column.name,
-        type=column.type,
-        releasable=column.kind is not None,
-        nulls=column.nulls,
-        distinct_values=column.distinct,
-        distinct_exact=column.distinct_exact,
-        shortest=column.shortest,
-        longest=column.longest,
-        minimum=column.minimum,
-        maximum=column.maximum,
-        values=[v1.ValueCount(value=value, rows=rows) for value, rows in column.values],
-    )
+    values = [v1.ValueCount(value=value, rows=rows) for value, rows in column.values]
+    releasable, distinct = column.kind is not None, column.distinct
+    return copied(column, v1.ColumnDescription, releasable=releasable, distinct_values=distinct, values=values)

@@ -43,29 +43,18 @@ _PUBLIC = FieldMask(
 
 def joint_classes_to_proto(joint_figures: JointFigures) -> release_service_pb2.JointClasses:
     """The message for what some releases tell apart together."""
-    return release_service_pb2.JointClasses(
-        releases=map(release_name, joint_figures.releases),
-        people=joint_figures.people,
-        smallest=joint_figures.smallest,
-        left_behind=joint_figures.left_behind,
-        smallest_left_behind=joint_figures.smallest_left_behind,
-        sizes=[
-            release_service_pb2.JointClassSize(size=size, joint_classes=joint, left_behind=left)
-            for size, joint, left in joint_figures.sizes
-        ],
-    )
+    sizes = [
+        release_service_pb2.JointClassSize(size=size, joint_classes=joint, left_behind=left)
+        for size, joint, left in joint_figures.sizes
+    ]
+    names = map(release_name, joint_figures.releases)
+    return copied(joint_figures, release_service_pb2.JointClasses, releases=names, sizes=sizes)
 
 
 def target_to_proto(use: TargetUse, declared: bool) -> release_service_pb2.PublicationTarget:
     """The message for a target."""
-    return release_service_pb2.PublicationTarget(
-        name=use.target,
-        declared=declared,
-        published=use.published,
-        waiting=use.waiting,
-        failed=use.failed,
-        resource_name=f"targets/{use.target}",
-    )
+    names = {"name": use.target, "resource_name": f"targets/{use.target}"}
+    return copied(use, release_service_pb2.PublicationTarget, **names, declared=declared)
 
 
 def release_to_proto(release: Release, *, with_policy: bool = True) -> release_service_pb2.Release:
