@@ -140,7 +140,7 @@ class Loads:
         most_columns: int = MOST_COLUMNS,
     ) -> None:
         self._database = database
-        self._jobs = jobs
+        self._uses = jobs.uses
         self._directories = tuple(directories)
         self._most_columns = most_columns
         self._running: set[tuple[str, str]] = set()
@@ -191,12 +191,12 @@ class Loads:
                     request.mode is LoadMode.REPLACE and found_place(session, target) is not None
                 )
                 check_place(session, target, existing)
-                self._jobs.check_unread(target)
+                self._uses.check_unread(target)
                 with ExitStack() as until_committed, session.transaction():
                     admitted = _Admitted(request, target, existing, digest, started)
                     number, rejected, notes = self._write(session, admitted, source)
                     # A job may have been submitted meanwhile; from here on, none is.
-                    until_committed.enter_context(self._jobs.unread(target))
+                    until_committed.enter_context(self._uses.unread(target))
                     check_permitted(target)
             except Stopped:
                 raise CancelledError("CANCELLED", "the load was cancelled, and nothing was loaded") from None

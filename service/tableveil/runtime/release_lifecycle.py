@@ -14,9 +14,8 @@ from tableveil.pipelines.released_rows import PolicyOf
 from tableveil.pipelines.work import waits_in
 from tableveil.policy import Policy
 from tableveil.policy.documentation import says_something
-from tableveil.runtime.active import check_permitted
 from tableveil.runtime.publishing import Publishing
-from tableveil.runtime.submissions import Submissions
+from tableveil.runtime.uses import Uses, check_permitted
 from tableveil.state import jobs as store
 from tableveil.state import schema_rules
 from tableveil.state.decisions import Decision
@@ -30,14 +29,14 @@ class ReleaseLifecycle:
     def __init__(
         self,
         database: Database,
-        jobs: Submissions,
+        uses: Uses,
         publishing: Publishing,
         approval: Collection[str],
         policy_of: PolicyOf | None,
         made: Callable[[], None],
     ) -> None:
         """`made` is called after each promotion. Releases into the schemas `approval` wait for it."""
-        self._database, self._jobs, self._publishing = database, jobs, publishing
+        self._database, self._uses, self._publishing = database, uses, publishing
         self._approval, self._policy_of, self._made = approval, policy_of, made
 
     def withdraw(self, number: int, reason: str, control: Control | None = None) -> None:
@@ -54,8 +53,8 @@ class ReleaseLifecycle:
         release = Releases(self._database).get(number)
         if release.withdrawal is not None:
             return
-        self._jobs.check_unused(release)
-        withdraw(self._database, release, reason, control, partial(self._jobs.unused, number))
+        self._uses.check_unused(release)
+        withdraw(self._database, release, reason, control, partial(self._uses.unused, number))
         self._publishing.look()
         logger.info("releases/%d withdrawn", number)
 
@@ -76,7 +75,9 @@ class ReleaseLifecycle:
         visibility = present_visibility()()
         # An approver need not see the tables among which the objects are moved, nor the steward's job.
         with seeing(lambda: EVERYTHING):
-            if self._jobs.get(release.job).request.owner == decision.by:
+            with self._database.ledger() as ledger:
+                owner = store.owner_of(ledger, release.job)
+            if owner == decision.by:
                 raise ConflictError.of(
                     "OWN_RELEASE",
                     "name",
@@ -84,9 +85,9 @@ class ReleaseLifecycle:
                     "a release that somebody else made",
                     "Another person decides about it. You can withdraw it.",
                 )
-            self._jobs.check_unused(release)
+            self._uses.check_unused(release)
             target = policy_of(release.policy).release
-            decide(self._database, number, target, decision, control, partial(self._jobs.unused, number), visibility)
+            decide(self._database, number, target, decision, control, partial(self._uses.unused, number), visibility)
         self._publishing.look()
         logger.info("releases/%d %s", number, "approved" if decision.approved else "rejected")
 
@@ -104,10 +105,10 @@ class ReleaseLifecycle:
             reads = tuple(store.reads_of(session.ledger, number))
             unless_safe = schema_rules.asks_for_joint_k(session.ledger, release.target_schema)
         check_permitted(present_visibility(), reads, replace(policy.release, schema=release.target_schema))
-        self._jobs.check_unused(release)
+        self._uses.check_unused(release)
         assert self._policy_of is not None, "a server reads the policies of the ledger"
         waits = waits_in(release.target_schema, self._approval)
         asked = Promotion(policy, document, waits, unless_safe, self._policy_of)
-        promote(self._database, number, asked, control, partial(self._jobs.unused, number))
+        promote(self._database, number, asked, control, partial(self._uses.unused, number))
         self._made()
         logger.info("releases/%d promoted", number)

@@ -54,7 +54,7 @@ class Removals:
 
     def __init__(self, database: Database, jobs: JobManager) -> None:
         self._database = database
-        self._jobs = jobs
+        self._uses = jobs.uses
 
     def remove(self, kind: RemovalKind, wanted: TableReference, control: Control) -> Removal:
         """Removes all rows, or the table with them."""
@@ -97,12 +97,12 @@ class Removals:
                 target = found_target(session, wanted, existing=True)
                 check_place(session, target, existing=True)
                 target = found_place(session, target) or target
-                self._jobs.check_unread(target)
+                self._uses.check_unread(target)
                 # An older database file would bring the rows back.
                 rights = changing_rights(self._database.path, session.ledger)
                 with ExitStack() as until_committed, rights:
                     yield session, target
-                    until_committed.enter_context(self._jobs.unread(target))
+                    until_committed.enter_context(self._uses.unread(target))
                     check_permitted(target)
             except Stopped:
                 raise CancelledError("CANCELLED", "the removal was cancelled, and nothing was removed") from None

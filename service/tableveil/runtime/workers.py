@@ -14,11 +14,12 @@ from tableveil.control.current_job import at_hand
 from tableveil.errors import TableveilError
 from tableveil.pipelines.released_rows import PolicyOf
 from tableveil.pipelines.work import JobContext, JobReport
-from tableveil.runtime.active import Active, check_permitted, no_step
+from tableveil.runtime.active import Active, no_step
 from tableveil.runtime.memory import check_room
 from tableveil.runtime.model import Failure, FailureKind, Observer
 from tableveil.runtime.queue import JobQueue, JobSettings
 from tableveil.runtime.recorder import JobRecorder, failure_of, interrupted
+from tableveil.runtime.uses import check_permitted
 from tableveil.state import jobs as store
 from tableveil.state.jobs import JobKind, JobPhase, JobState, Outcome
 from tableveil.state.release_objects import released_rows

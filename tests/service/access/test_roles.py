@@ -13,7 +13,7 @@ from tableveil.client import Client
 from tableveil.errors import ConflictError, DeniedError, NotFoundError
 from tableveil.pipelines import anonymize
 from tableveil.runtime import workers
-from tableveil.runtime.active import check_permitted
+from tableveil.runtime.uses import check_permitted
 from tableveil.server.call import declared
 from tableveil.server.services import DESCRIPTORS
 from tableveil.server.stores import READING_ROLES

@@ -5,8 +5,8 @@ from datetime import datetime
 
 from tableveil.errors import Fault
 from tableveil.policy import TableReference
+from tableveil.runtime.ended import LARGEST_POLICY, MOST, MOST_FAULTS, EndedJobs
 from tableveil.runtime.model import Failure, FailureKind, Job
-from tableveil.runtime.views import LARGEST_POLICY, MOST, MOST_FAULTS, EndedJobs
 from tableveil.state.jobs import JobState, Request
 
 REQUEST = Request(1, "", "{}", "", TableReference("d", "main", "t"), "main", "x", datetime(2026, 1, 1))

@@ -46,7 +46,7 @@ class Place:
 
     def withdraw(self) -> None:
         """Withdraws the release, unless a submission of this thread would be waited for."""
-        if not self.jobs._submitting.locked():
+        if not self.jobs.uses.submitting.locked():
             self.jobs.releases.withdraw(1, "it is wrong")
 
     def read(self) -> None:

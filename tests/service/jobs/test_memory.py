@@ -10,7 +10,7 @@ from tableveil.errors import BusyError
 from tableveil.pipelines.anonymize import anonymize
 from tableveil.pipelines.work import JobContext
 from tableveil.policy import Policy, TableReference
-from tableveil.runtime import submissions
+from tableveil.runtime import manager
 from tableveil.runtime.memory import BYTES_PER_JOB, BYTES_PER_VALUE, MemoryBudget, estimated_need
 from tableveil.state.jobs import JobPhase, JobState
 from tests.once import once
@@ -53,7 +53,7 @@ def test_a_large_job_waits_and_nobody_overtakes_it(
     open_manager: Open, session: Session, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session.execute("CREATE TABLE large AS FROM patients")
-    monkeypatch.setattr(submissions, "estimated_need", lambda session, reads: 900 if reads[0].table == "large" else 0)
+    monkeypatch.setattr(manager, "estimated_need", lambda session, reads: 900 if reads[0].table == "large" else 0)
     jobs = open_manager(concurrent_jobs=3, memory=1000)
     first = submit(jobs, to("first"))
     gate.wait_for(1)
