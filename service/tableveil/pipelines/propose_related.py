@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from tableveil.backend import WarehouseSession
 from tableveil.control import Progress, Stopped
-from tableveil.errors import CancelledError, Fault, InfeasibleError, InvalidError, shortened, undecided
+from tableveil.errors import CancelledError, Fault, InfeasibleError, InvalidError, Rank, Warned, shortened, undecided
 from tableveil.pipelines.alternatives import LATE, column_left, rehearsed_within
 from tableveil.pipelines.propose import READERS_UNSAID
 from tableveil.pipelines.work import JobContext, Work, fitting, policy_work, store_result
@@ -28,9 +28,6 @@ _MENDS = 8
 _COLUMN, _ORPHANS = re.compile(r"attributes\[(\d+)\]\.(?:role|column)"), re.compile(r"tables\.events\[(\d+)\]\.orphans")
 _SENSITIVE = "attributes"
 """The field of a refusal of all sensitive columns of events."""
-
-_TOLD = re.compile(r"events|^Rows of |are left out")
-"""The notes of a release that say what is left of events, and which questions source and release answer alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +105,17 @@ def _run(
     return store_result(job, PROPOSALS, result)
 
 
+def _tells(policy: Policy, told: Warned) -> bool:
+    """Whether it tells whom few keys fit, what is left of events, or which questions source and release answer alike.
+
+    Notes on events have the field that lost rows, or the name of the table or the column that is asked about.
+    """
+    fields = {"tables.rows_limit"}
+    for i, event in enumerate(RELATED_TABLES.options(policy).events):
+        fields |= {f"tables.events[{i}].orphans", event.name, *(event.qualified(of.column) for of in event.attributes)}
+    return told.field == "privacy_models" or (told.rank is Rank.NOTE and told.field in fields)
+
+
 def _limits(policy: Policy) -> str:
     return (
         f"At most {RELATED_TABLES.options(policy).rows_limit:.0%} of the rows of events may be removed, and "
@@ -171,7 +179,7 @@ class _Trials:
                 column_left(each, release.records - release.suppressed_records) for each in release.attributes
             ),
             decisions=(*(refusal.text for refusal in refusals), *undecided(release.warnings)),
-            notes=tuple(str(text) for text in release.warnings if _TOLD.search(str(text))),
+            notes=tuple(str(told) for told in release.warnings if _tells(policy, told)),
         )
 
     def _without(self, variant: RelatedVariant, faults: Iterable[Fault]) -> RelatedVariant | None:

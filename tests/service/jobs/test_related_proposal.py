@@ -94,7 +94,10 @@ def test_both_policies_make_releases_without_what_is_refused(
         roles = {attribute.column: attribute.role for attribute in visits.attributes}
         assert roles["billed"] is Role.IDENTIFYING, "a second date tells the first one"
         assert any(note.startswith("Rows of 'visits' per person: ") for note in each.notes)
-        assert any("are left out" in note for note in each.notes)
+        for told in ("are left out: ", "rows of events are not released"):
+            assert any(told in note for note in each.notes), (told, each.notes)
+        assert not {*each.notes} & {*each.decisions}
+        assert not [note for note in each.notes if note.startswith("Other levels") or "says nothing of it" in note]
     assert found.notes[0].startswith("At most 50% of the rows of events may be removed, and 5% of the people")
     for note in found.notes[1:]:
         column = note.removeprefix("Not released: '").partition("'")[0]
