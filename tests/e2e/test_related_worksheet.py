@@ -61,7 +61,7 @@ def test_a_worksheet_holds_a_policy_of_related_tables(server: ServerProcess) -> 
         client.close()
 
 
-def test_a_worksheet_of_people_and_their_events_compares_known_facts(server: ServerProcess) -> None:
+def test_a_worksheet_of_people_and_their_events_compares_known_facts(server: ServerProcess, place: Path) -> None:
     roles = [access_pb2.ACCESS_ROLE_STEWARD, access_pb2.ACCESS_ROLE_OPERATOR]
     with Client(server.address) as admin, browsing(server.address) as browse:
         secret = admin.create_token("ann", "test", roles).secret
@@ -84,6 +84,9 @@ def test_a_worksheet_of_people_and_their_events_compares_known_facts(server: Ser
         assert [one.known_facts.m for one in policy.privacy_models if one.HasField("known_facts")] == [2]
         trial = posted(ann, f"{kept}/release", f"{kept}/submit", action="trial", target="main.clinic")
         assert client.wait(trial.partition("?")[0][1:]).result
+        made(client, place)
+        offered = re.findall('name="events" value="([^"]*)"', ann.get(table).text)
+        assert offered == ["labs", "visits"], "released tables are no events of these people"
         client.close()
 
 

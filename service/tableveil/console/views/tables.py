@@ -25,10 +25,15 @@ def listed(visit: Visit) -> Response:
 
 
 def one(visit: Visit) -> Response:
-    """The columns of a table with their commonest values, and the tables that may have events of its people."""
+    """The columns of a table with their commonest values, and the tables that may have events of its people.
+
+    Released tables have events of nobody: their keys are fresh.
+    """
     asked = _asked(visit)
-    listed_tables = islice(visit.client.list_tables(asked.schema), _MOST_OTHERS)
-    others = [one.table.table for one in listed_tables if one.table.table != asked.table]
+    releases = islice(visit.client.list_releases(target_schema=asked.schema), _MOST_OTHERS)
+    known = {asked.table, *(written.name for release in releases for written in release.objects)}
+    left = (one.table.table for one in visit.client.list_tables(asked.schema) if one.table.table not in known)
+    others = list(islice(left, _MOST_OTHERS))
     return visit.page("table.html", table=visit.client.describe_table(asked, _VALUES), others=others)
 
 
