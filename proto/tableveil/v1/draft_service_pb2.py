@@ -26,7 +26,7 @@ from tableveil.v1 import access_pb2 as tableveil_dot_v1_dot_access__pb2
 from tableveil.v1 import policy_pb2 as tableveil_dot_v1_dot_policy__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n tableveil/v1/draft_service.proto\x12\x0ctableveil.v1\x1a\x19tableveil/v1/access.proto\x1a\x19tableveil/v1/policy.proto\":\n\x12WidenPolicyRequest\x12$\n\x06policy\x18\x01 \x01(\x0b\x32\x14.tableveil.v1.Policy\"L\n\x13WidenPolicyResponse\x12$\n\x06policy\x18\x01 \x01(\x0b\x32\x14.tableveil.v1.Policy\x12\x0f\n\x07\x63olumns\x18\x02 \x03(\t\"\xce\x01\n\x12\x44raftPolicyRequest\x12-\n\x05table\x18\x01 \x01(\x0b\x32\x1c.tableveil.v1.TableReferenceH\x00\x12\x16\n\x0csource_query\x18\x02 \x01(\tH\x00\x12\x19\n\x11quasi_identifiers\x18\x03 \x03(\t\x12\x11\n\tsensitive\x18\x04 \x03(\t\x12,\n\x06\x65vents\x18\x05 \x03(\x0b\x32\x1c.tableveil.v1.TableReference\x12\x0b\n\x03key\x18\x06 \x01(\tB\x08\n\x06source\"\x8f\x01\n\x13\x44raftPolicyResponse\x12$\n\x06policy\x18\x01 \x01(\x0b\x32\x14.tableveil.v1.Policy\x12&\n\x08proposal\x18\x02 \x01(\x0b\x32\x14.tableveil.v1.Policy\x12*\n\x07remarks\x18\x03 \x03(\x0b\x32\x19.tableveil.v1.DraftRemark\"W\n\x0b\x44raftRemark\x12\r\n\x05\x66ield\x18\x01 \x01(\t\x12+\n\x04kind\x18\x02 \x01(\x0e\x32\x1d.tableveil.v1.DraftRemarkKind\x12\x0c\n\x04text\x18\x03 \x01(\t*\x8b\x01\n\x0f\x44raftRemarkKind\x12!\n\x1d\x44RAFT_REMARK_KIND_UNSPECIFIED\x10\x00\x12\x1a\n\x16\x44RAFT_REMARK_KIND_NOTE\x10\x01\x12\x1b\n\x17\x44RAFT_REMARK_KIND_GUESS\x10\x02\x12\x1c\n\x18\x44RAFT_REMARK_KIND_DECIDE\x10\x03\x32\xed\x01\n\x0c\x44raftService\x12x\n\x0b\x44raftPolicy\x12 .tableveil.v1.DraftPolicyRequest\x1a!.tableveil.v1.DraftPolicyResponse\"$\xda\xdd\x18 \n\x01\x03\x12\x05table\x12\x0csource_query\x12\x06\x65vents\x12\x63\n\x0bWidenPolicy\x12 .tableveil.v1.WidenPolicyRequest\x1a!.tableveil.v1.WidenPolicyResponse\"\x0f\xda\xdd\x18\x0b\n\x01\x03\x12\x06policyBb\n\x10org.tableveil.v1P\x01Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\xaa\x02\x0cTableveil.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n tableveil/v1/draft_service.proto\x12\x0ctableveil.v1\x1a\x19tableveil/v1/access.proto\x1a\x19tableveil/v1/policy.proto\":\n\x12WidenPolicyRequest\x12$\n\x06policy\x18\x01 \x01(\x0b\x32\x14.tableveil.v1.Policy\"L\n\x13WidenPolicyResponse\x12$\n\x06policy\x18\x01 \x01(\x0b\x32\x14.tableveil.v1.Policy\x12\x0f\n\x07\x63olumns\x18\x02 \x03(\t\"\xe2\x01\n\x12\x44raftPolicyRequest\x12-\n\x05table\x18\x01 \x01(\x0b\x32\x1c.tableveil.v1.TableReferenceH\x00\x12\x16\n\x0csource_query\x18\x02 \x01(\tH\x00\x12\x19\n\x11quasi_identifiers\x18\x03 \x03(\t\x12\x11\n\tsensitive\x18\x04 \x03(\t\x12,\n\x06\x65vents\x18\x05 \x03(\x0b\x32\x1c.tableveil.v1.TableReference\x12\x0b\n\x03key\x18\x06 \x01(\t\x12\x12\n\nevent_keys\x18\x07 \x03(\tB\x08\n\x06source\"\x8f\x01\n\x13\x44raftPolicyResponse\x12$\n\x06policy\x18\x01 \x01(\x0b\x32\x14.tableveil.v1.Policy\x12&\n\x08proposal\x18\x02 \x01(\x0b\x32\x14.tableveil.v1.Policy\x12*\n\x07remarks\x18\x03 \x03(\x0b\x32\x19.tableveil.v1.DraftRemark\"W\n\x0b\x44raftRemark\x12\r\n\x05\x66ield\x18\x01 \x01(\t\x12+\n\x04kind\x18\x02 \x01(\x0e\x32\x1d.tableveil.v1.DraftRemarkKind\x12\x0c\n\x04text\x18\x03 \x01(\t*\x8b\x01\n\x0f\x44raftRemarkKind\x12!\n\x1d\x44RAFT_REMARK_KIND_UNSPECIFIED\x10\x00\x12\x1a\n\x16\x44RAFT_REMARK_KIND_NOTE\x10\x01\x12\x1b\n\x17\x44RAFT_REMARK_KIND_GUESS\x10\x02\x12\x1c\n\x18\x44RAFT_REMARK_KIND_DECIDE\x10\x03\x32\xed\x01\n\x0c\x44raftService\x12x\n\x0b\x44raftPolicy\x12 .tableveil.v1.DraftPolicyRequest\x1a!.tableveil.v1.DraftPolicyResponse\"$\xda\xdd\x18 \n\x01\x03\x12\x05table\x12\x0csource_query\x12\x06\x65vents\x12\x63\n\x0bWidenPolicy\x12 .tableveil.v1.WidenPolicyRequest\x1a!.tableveil.v1.WidenPolicyResponse\"\x0f\xda\xdd\x18\x0b\n\x01\x03\x12\x06policyBb\n\x10org.tableveil.v1P\x01Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\xaa\x02\x0cTableveil.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -38,18 +38,18 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_DRAFTSERVICE'].methods_by_name['DraftPolicy']._serialized_options = b'\332\335\030 \n\001\003\022\005table\022\014source_query\022\006events'
   _globals['_DRAFTSERVICE'].methods_by_name['WidenPolicy']._loaded_options = None
   _globals['_DRAFTSERVICE'].methods_by_name['WidenPolicy']._serialized_options = b'\332\335\030\013\n\001\003\022\006policy'
-  _globals['_DRAFTREMARKKIND']._serialized_start=687
-  _globals['_DRAFTREMARKKIND']._serialized_end=826
+  _globals['_DRAFTREMARKKIND']._serialized_start=707
+  _globals['_DRAFTREMARKKIND']._serialized_end=846
   _globals['_WIDENPOLICYREQUEST']._serialized_start=104
   _globals['_WIDENPOLICYREQUEST']._serialized_end=162
   _globals['_WIDENPOLICYRESPONSE']._serialized_start=164
   _globals['_WIDENPOLICYRESPONSE']._serialized_end=240
   _globals['_DRAFTPOLICYREQUEST']._serialized_start=243
-  _globals['_DRAFTPOLICYREQUEST']._serialized_end=449
-  _globals['_DRAFTPOLICYRESPONSE']._serialized_start=452
-  _globals['_DRAFTPOLICYRESPONSE']._serialized_end=595
-  _globals['_DRAFTREMARK']._serialized_start=597
-  _globals['_DRAFTREMARK']._serialized_end=684
-  _globals['_DRAFTSERVICE']._serialized_start=829
-  _globals['_DRAFTSERVICE']._serialized_end=1066
+  _globals['_DRAFTPOLICYREQUEST']._serialized_end=469
+  _globals['_DRAFTPOLICYRESPONSE']._serialized_start=472
+  _globals['_DRAFTPOLICYRESPONSE']._serialized_end=615
+  _globals['_DRAFTREMARK']._serialized_start=617
+  _globals['_DRAFTREMARK']._serialized_end=704
+  _globals['_DRAFTSERVICE']._serialized_start=849
+  _globals['_DRAFTSERVICE']._serialized_end=1086
 # @@protoc_insertion_point(module_scope)

@@ -105,6 +105,7 @@ class DraftPolicyRequest(_message.Message):
     SENSITIVE_FIELD_NUMBER: _builtins.int
     EVENTS_FIELD_NUMBER: _builtins.int
     KEY_FIELD_NUMBER: _builtins.int
+    EVENT_KEYS_FIELD_NUMBER: _builtins.int
     source_query: _builtins.str
     """One SELECT over tables of it, as a policy's `source_query`."""
     key: _builtins.str
@@ -128,6 +129,10 @@ class DraftPolicyRequest(_message.Message):
         `quasi_identifiers` or `sensitive`; more than three.
         """
 
+    @_builtins.property
+    def event_keys(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """With `events`: the columns of event tables that have the people's key under another name, such as `visits.person`."""
+
     def __init__(
         self,
         *,
@@ -137,10 +142,11 @@ class DraftPolicyRequest(_message.Message):
         sensitive: _abc.Iterable[_builtins.str] | None = ...,
         events: _abc.Iterable[_policy_pb2.TableReference] | None = ...,
         key: _builtins.str = ...,
+        event_keys: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["source", b"source", "source_query", b"source_query", "table", b"table"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["events", b"events", "key", b"key", "quasi_identifiers", b"quasi_identifiers", "sensitive", b"sensitive", "source", b"source", "source_query", b"source_query", "table", b"table"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["event_keys", b"event_keys", "events", b"events", "key", b"key", "quasi_identifiers", b"quasi_identifiers", "sensitive", b"sensitive", "source", b"source", "source_query", b"source_query", "table", b"table"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_source: _TypeAlias = _typing.Literal["table", "source_query"]  # noqa: Y015
     _WhichOneofArgType_source: _TypeAlias = _typing.Literal["source", b"source"]  # noqa: Y015

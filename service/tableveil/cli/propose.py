@@ -43,7 +43,13 @@ class _RelatedTables:
         None
     )
     events: Annotated[tuple[str, ...], Setting("A table of their events; may be repeated.", metavar="TABLE")] = ()
-    key: Annotated[str | None, Setting("With --people: the column that joins the tables.", metavar="COLUMN")] = None
+    key: Annotated[
+        tuple[str, ...],
+        Setting(
+            "With --people: the column that joins the tables; TABLE.COLUMN where events have another one.",
+            metavar="COLUMN",
+        ),
+    ] = ()
     rows_limit: Annotated[
         str | None,
         Setting("With --people: the share of all rows of events that may be removed (0.5).", metavar="SHARE"),
@@ -139,7 +145,7 @@ def propose(
     if said.ask:
         documented |= _asked_documentation(documented)
     if is_related:
-        draft = session.client.draft_policy(related.people or "", events=related.events, key=related.key or "")
+        draft = session.client.draft_policy(related.people or "", events=related.events, key=related.key)
         draft.proposal.tables.rows_limit = related.rows_limit or draft.proposal.tables.rows_limit
         _correct(draft.proposal, wanted)
     else:

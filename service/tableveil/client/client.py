@@ -41,7 +41,7 @@ from tableveil.client.names import (
 )
 from tableveil.client.uploads import preview_requests, upload_requests
 from tableveil.client.watching import watch
-from tableveil.errors import Checked, DeniedError, Fault, InvalidError, NotFoundError, TableveilError
+from tableveil.errors import Checked, DeniedError, Fault, InvalidError, NotFoundError, TableveilError, shortened
 from tableveil.v1 import access_service_pb2 as access_v1
 from tableveil.v1 import admin_service_pb2 as admin_v1
 from tableveil.v1 import audit_service_pb2 as audit_v1
@@ -476,7 +476,7 @@ class Client(Connection):
         quasi_identifiers: Iterable[str] = (),
         sensitive: Iterable[str] = (),
         events: Iterable[TableReference | str] = (),
-        key: str = "",
+        key: str | Iterable[str] = "",
     ) -> drafts_v1.DraftPolicyResponse:
         """A guessed policy for a table, or for the rows of a SELECT, with a remark on each guess.
 
@@ -484,10 +484,24 @@ class Client(Connection):
         `quasi_identifiers` get that role and a hierarchy, whatever is guessed of them, and those of `sensitive` that
         role, with elements where cells seem to be lists.
 
-        With tables of `events` of the people in the source, the policy is for all of them, joined by the `key`.
+        With tables of `events` of the people in the source, the policy is for all of them, joined by the `key`. Further
+        keys have the table before them, such as `visits.person`, where events have another name for it.
+
+        Raises:
+            InvalidError: With all faults of the request; the people have two keys.
         """
+        of_events = [*map(source_reference, events)]
+        keys, prefixes = [key] if isinstance(key, str) else [*key], tuple(f"{one.table}." for one in of_events)
+        own = [one for one in keys if not one.startswith(prefixes)]
+        if len(own) > 1:
+            found = f"{shortened(own[0])} and {shortened(own[1])}"
+            raise InvalidError.of("DRAFT_INVALID", "key", found, "one key of the people", "Others are TABLE.COLUMN.")
         request = drafts_v1.DraftPolicyRequest(
-            quasi_identifiers=quasi_identifiers, sensitive=sensitive, events=map(source_reference, events), key=key
+            quasi_identifiers=quasi_identifiers,
+            sensitive=sensitive,
+            events=of_events,
+            key="".join(own),
+            event_keys=[one for one in keys if one not in own],
         )
         if isinstance(source, str) and re.search(r"[\s(]", source):
             request.source_query = source

@@ -1,6 +1,6 @@
 """The draft of people and their events: one policy of the drafts of all tables, as a message."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tableveil.convert.drafts import SUPPRESSION_LIMIT
 from tableveil.drafting import PolicyDraft, unique
@@ -9,26 +9,32 @@ from tableveil.v1 import policy_pb2
 from tableveil.v1.draft_service_pb2 import DraftPolicyResponse
 
 _ROWS_LIMIT = "0.5"
-_OTHER_NAME = "A table with another name for the key says it as person of its events, in a policy of your own."
+_OTHER_NAME = "Where it has another name, name the column with its table, such as visits.person (--key)."
 
 _DAYS = (("31", "91"), ("31",))
 """Bounds of days since the event before: whether somebody came back within a month can be told at each level."""
 
 
 def related_draft_to_proto(
-    tables: Sequence[policy_pb2.TableReference], guessed: Sequence[tuple[PolicyDraft, DraftPolicyResponse]], key: str
+    tables: Sequence[policy_pb2.TableReference],
+    guessed: Sequence[tuple[PolicyDraft, DraftPolicyResponse]],
+    key: str,
+    event_keys: Sequence[str] = (),
 ) -> DraftPolicyResponse:
     """The draft of people, the first of the `tables`, and of their events, joined by the `key`.
+
+    Columns in `event_keys` have it under other names, each with its table before it.
 
     Raises:
         InvalidError: the tables share no key, or not the named one; it does not number the people; a table is empty.
     """
-    drafts = [draft for _, draft in guessed]
-    key = key or _shared_key([draft.proposal for draft in drafts])
-    _check(tables, [draft for draft, _ in guessed], key)
+    drafts, named = [draft for _, draft in guessed], _named([table.table for table in tables], event_keys)
+    shared = key or _shared_key([draft for draft, _ in guessed], [draft.proposal for draft in drafts], named)
+    keys = [named.get(i, shared) for i in range(len(tables))]
+    _check(tables, [draft for draft, _ in guessed], keys, event_keys)
     made = DraftPolicyResponse()
-    _fill(made.policy, tables, [draft.policy for draft in drafts], key)
-    _fill(made.proposal, tables, [draft.proposal for draft in drafts], key)
+    _fill(made.policy, tables, [draft.policy for draft in drafts], keys)
+    _fill(made.proposal, tables, [draft.proposal for draft in drafts], keys)
     made.proposal.privacy_models.add().k_anonymity.CopyFrom(drafts[0].proposal.privacy_models[0].k_anonymity)
     made.proposal.privacy_models.add().known_facts.m = 2
     first = 0
@@ -47,18 +53,19 @@ def _fill(
     policy: policy_pb2.Policy,
     tables: Sequence[policy_pb2.TableReference],
     drafts: Sequence[policy_pb2.Policy],
-    key: str,
+    keys: Sequence[str],
 ) -> None:
     people = policy.tables.people
-    people.schema, people.table, people.key = tables[0].schema, tables[0].table, key
+    people.schema, people.table, people.key = tables[0].schema, tables[0].table, keys[0]
     policy.tables.rows_limit = _ROWS_LIMIT
     for i, (table, draft) in enumerate(zip(tables, drafts, strict=True)):
         if i:
-            policy.tables.events.add(schema=table.schema, table=table.table)
+            person = keys[i] if keys[i] != keys[0] else ""
+            policy.tables.events.add(schema=table.schema, table=table.table, person=person)
         dated = False
         for column in draft.attributes:
             attribute = policy.attributes.add()
-            attribute.CopyFrom(_plain(column, is_key=column.column == key))
+            attribute.CopyFrom(_plain(column, is_key=column.column == keys[i]))
             attribute.table = table.table if i else ""
             if i and attribute.hierarchy.WhichOneof("kind") == "dates":
                 dated = _as_days(policy, attribute, dated)
@@ -67,26 +74,51 @@ def _fill(
     policy.release.name = f"{people.table}_released"
 
 
-def _shared_key(drafts: Sequence[policy_pb2.Policy]) -> str:
-    """The first identifying column of the people that every table has."""
-    others = [{column.column for column in draft.attributes} for draft in drafts[1:]]
-    for column in drafts[0].attributes:
-        if column.role == policy_pb2.ROLE_IDENTIFYING and all(column.column in names for names in others):
+def _named(tables: Sequence[str], event_keys: Sequence[str]) -> dict[int, str]:
+    """The columns of event tables that are named as keys, by the places of the tables."""
+    named: dict[int, str] = {}
+    for j, text in enumerate(event_keys):
+        places = [i for i, table in enumerate(tables) if i and text.startswith(f"{table}.")]
+        if len(places) != 1 or places[0] in named:
+            found = f"{shortened(text)}, {'a second one of its table' if len(places) == 1 else 'of no event table'}"
+            expected = f"one column with its table, of {', '.join(map(shortened, tables[1:]))}"
+            raise InvalidError.of("DRAFT_INVALID", f"event_keys[{j}]", found, expected)
+        named[places[0]] = text.removeprefix(f"{tables[places[0]]}.")
+    return named
+
+
+def _shared_key(drafts: Sequence[PolicyDraft], proposals: Sequence[policy_pb2.Policy], named: Mapping[int, str]) -> str:
+    """The first identifying column of the people that every table has whose key is not named.
+
+    If these are none, it is one that differs in every row.
+    """
+    others = [{column.column for column in one.attributes} for i, one in enumerate(proposals) if i and i not in named]
+    numbering = {column.facts.name for column in drafts[0].columns if others or unique(column.facts)}
+    for column in proposals[0].attributes:
+        identifying = column.role == policy_pb2.ROLE_IDENTIFYING and column.column in numbering
+        if identifying and all(column.column in names for names in others):
             return column.column
     found = "no identifying column that all tables have"
     raise InvalidError.of("DRAFT_INVALID", "key", found, "the people's key", f"Name it (--key). {_OTHER_NAME}")
 
 
-def _check(tables: Sequence[policy_pb2.TableReference], drafts: Sequence[PolicyDraft], key: str) -> None:
+def _check(
+    tables: Sequence[policy_pb2.TableReference],
+    drafts: Sequence[PolicyDraft],
+    keys: Sequence[str],
+    event_keys: Sequence[str],
+) -> None:
     faults = []
-    for i, (table, draft) in enumerate(zip(tables, drafts, strict=True)):
+    for i, (table, draft, key) in enumerate(zip(tables, drafts, keys, strict=True)):
         shown, facts = shortened(table.table), {column.facts.name: column.facts for column in draft.columns}
+        own = f"{table.table}.{key}"
+        field = f"event_keys[{event_keys.index(own)}]" if i and own in event_keys else "key"
         if key not in facts:
-            expected = f"a column of {shown}, as of the other tables"
-            faults.append(Fault("key", shortened(key), expected, nearest(key, [*facts]) or _OTHER_NAME))
+            expected = f"a column of {shown}" + ("" if field != "key" else ", as of the other tables")
+            faults.append(Fault(field, shortened(key), expected, nearest(key, [*facts]) or _OTHER_NAME))
         elif not facts[key].rows:
-            field = f"events[{i - 1}]" if i else "table"
-            faults.append(Fault(field, f"{shown}, which has no rows", "a table with rows, to draft a policy by"))
+            place = f"events[{i - 1}]" if i else "table"
+            faults.append(Fault(place, f"{shown}, which has no rows", "a table with rows, to draft a policy by"))
         elif not i and not unique(facts[key]):
             found = f"{shortened(key)} of {shown}: it {facts[key].counted}"
             hint = "Is another table that of the people?"

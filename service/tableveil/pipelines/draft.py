@@ -52,18 +52,23 @@ class Drafts:
         control: Control,
         query: str = "",
         named: Mapping[Role, Sequence[str]] = MappingProxyType({}),
-        field: str = "table",
     ) -> PolicyDraft:
         """A draft for a table, or for the rows of a query if there is one; it is read in one transaction.
 
-        Columns that are `named` with a role have it, whatever is guessed. Faults of the table name it by `field`.
+        Columns that are `named` with a role have it, whatever is guessed.
 
         Raises:
             InvalidError: the query cannot be a source, or has no such columns.
             NotFoundError: there is no such table.
             CancelledError: `control` says so.
         """
-        return self._read(table, control, query, lambda session, source: draft_of(session, source, query, named), field)
+        return self._read({"table": table}, control, query, lambda rows, source: draft_of(rows, source, query, named))[
+            0
+        ]
+
+    def related(self, tables: Mapping[str, TableReference], control: Control) -> list[PolicyDraft]:
+        """A draft for each of the tables by their fields, which are read in one transaction; see `draft`."""
+        return self._read(tables, control, "", lambda rows, of: draft_of(rows, of, ""))
 
     def hierarchies(
         self, table: TableReference, columns: Collection[str], control: Control
@@ -77,27 +82,31 @@ class Drafts:
                 name: proposal.hierarchy for name in map(folded, columns) if (proposal := by_name.get(name)) is not None
             }
 
-        return self._read(table, control, "", drafted)
+        return self._read({"table": table}, control, "", drafted)[0]
 
     def _read(
         self,
-        table: TableReference,
+        tables: Mapping[str, TableReference],
         control: Control,
         query: str,
         read: Callable[[WarehouseSession, Source], _Found],
-        field: str = "table",
-    ) -> _Found:
-        warehouse = "" if query else self._database.warehouse_of(table.catalog)
+    ) -> list[_Found]:
+        """Reads each table, or the query, in one state of all."""
+        warehouse = "" if query else self._database.warehouse_of(next(iter(tables.values())).catalog)
+
+        def found(rows: WarehouseSession, table: TableReference, field: str) -> _Found:
+            source, _, faults = find_source(rows, table, query, field)
+            if source is None:
+                raise invalid("DRAFT_INVALID", "no policy can be drafted", faults)
+            if source.query is not None:
+                take_snapshot(rows.embedded, source)
+            return read(rows, source)
+
         with self._database.session() as session, self._database.rows_session(session, warehouse) as rows:
             session.control = rows.control = control
             try:
                 with rows.reading():
-                    source, _, faults = find_source(rows, table, query, field)
-                    if source is None:
-                        raise invalid("DRAFT_INVALID", "no policy can be drafted", faults)
-                    if source.query is not None:
-                        take_snapshot(rows.embedded, source)
-                    return read(rows, source)
+                    return [found(rows, table, field) for field, table in tables.items()]
             except Stopped:
                 raise CancelledError("CANCELLED", "the draft was cancelled") from None
 
@@ -173,7 +182,11 @@ def _measured(session: WarehouseSession, source: Source, columns: Sequence[Colum
         return None
     analyzed, _ = resolve_analyzed(session, RowsToAnalyze(source.reference, query=source.query), names)
     check_collectible(session, source, names)
-    frequencies = count_frequencies(session, analyzed).frequencies
+    counted = count_frequencies(session, analyzed)
+    for distinct in counted.values:
+        # The tables of events are measured under these names next.
+        session.embedded.execute(f"DROP TABLE temp.main.{distinct.table_name}")
+    frequencies = counted.frequencies
     size = min(LARGEST_SUBSET, default_size(len(names), len(frequencies.records)))
     assert session.control is not None
     risks = subset_risks(frequencies, size, session.control.raise_if_stopped).subsets

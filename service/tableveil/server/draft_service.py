@@ -4,20 +4,19 @@ from collections.abc import Mapping, Sequence
 
 import grpc
 
-from tableveil.control import Control
 from tableveil.convert.drafts import declare, policy_draft_to_proto
 from tableveil.convert.names import DEFAULT_SCHEMA, table_from_proto
 from tableveil.convert.privacies import table_privacy_to_proto
 from tableveil.convert.related_drafts import related_draft_to_proto
 from tableveil.drafting import PolicyDraft
 from tableveil.errors import InvalidError, shortened
-from tableveil.policy import Role
+from tableveil.policy import Role, TableReference
 from tableveil.policy.methods.related_tables import MOST_EVENT_TABLES
 from tableveil.server.call import control_of
 from tableveil.server.declared import completed, widen
 from tableveil.server.servicer_parts import ServicerParts
 from tableveil.v1 import draft_service_pb2 as v1
-from tableveil.v1 import draft_service_pb2_grpc, policy_pb2
+from tableveil.v1 import draft_service_pb2_grpc
 
 
 class DraftService(draft_service_pb2_grpc.DraftServiceServicer):
@@ -37,27 +36,28 @@ class DraftService(draft_service_pb2_grpc.DraftServiceServicer):
         control = control_of(context)
         named = {Role.QUASI_IDENTIFIER: request.quasi_identifiers, Role.SENSITIVE: request.sensitive}
         tables = {"table": request.table, **{f"events[{i}]": one for i, one in enumerate(request.events)}}
+        references = {field: table_from_proto(one) for field, one in tables.items()}
         with self._checks.taken():
-            drafts = [
-                self._draft(table, field, request.source_query, named, control) for field, table in tables.items()
-            ]
-        return related_draft_to_proto([*tables.values()], drafts, request.key) if request.events else drafts[0][1]
+            if request.events:
+                guessed = self._drafts.related(references, control)
+            else:
+                guessed = [self._drafts.draft(references["table"], control, request.source_query, named)]
+        declared = [
+            (one, self._declared(table, one, request.source_query, named))
+            for table, one in zip(references.values(), guessed, strict=True)
+        ]
+        if not request.events:
+            return declared[0][1]
+        return related_draft_to_proto([*tables.values()], declared, request.key, [*request.event_keys])
 
-    def _draft(
-        self,
-        named_table: policy_pb2.TableReference,
-        field: str,
-        query: str,
-        named: Mapping[Role, Sequence[str]],
-        control: Control,
-    ) -> tuple[PolicyDraft, v1.DraftPolicyResponse]:
-        table = table_from_proto(named_table)
-        guessed = self._drafts.draft(table, control, query, named, field)
+    def _declared(
+        self, table: TableReference, guessed: PolicyDraft, query: str, named: Mapping[Role, Sequence[str]]
+    ) -> v1.DraftPolicyResponse:
         draft = policy_draft_to_proto(guessed)
         privacy = None if query else self._privacies.find(table)
         if privacy is not None:
             declare(draft, table_privacy_to_proto(table, privacy), named)
-        return guessed, draft
+        return draft
 
     def WidenPolicy(  # noqa: N802
         self, request: v1.WidenPolicyRequest, context: grpc.ServicerContext
@@ -82,7 +82,7 @@ def _check(request: v1.DraftPolicyRequest) -> None:
             raise InvalidError.of(
                 "DRAFT_INVALID", f"events[{i}].table", again, "a table of events, beside the people's"
             )
-    alone = ("source_query", "quasi_identifiers", "sensitive") if request.events else ("key",)
+    alone = ("source_query", "quasi_identifiers", "sensitive") if request.events else ("key", "event_keys")
     for field in alone:
         if getattr(request, field):
             found = f"a statement {'beside' if request.events else 'without'} events"

@@ -16,6 +16,7 @@ from tableveil.control import Control
 from tableveil.errors import Checked, ConflictError, InvalidError, NotFoundError
 from tableveil.lookups import Releases, Reports, RiskAnalyses, Tables
 from tableveil.pipelines.anonymize import release_work
+from tableveil.pipelines.draft import Drafts
 from tableveil.pipelines.risk_analysis import risk_analysis_work
 from tableveil.policy import TableReference
 from tableveil.requests.risk_analysis import RiskRequest
@@ -123,6 +124,10 @@ def report(place: Place) -> object:
     return Reports(place.database, Releases(place.database)).told(1, Control())
 
 
+def draft_related(place: Place) -> object:
+    return Drafts(place.database).related({"table": PATIENTS, "events[0]": PATIENTS}, Control())
+
+
 def check(place: Place, *, rows: bool = True) -> Checked:
     return place.jobs.check(to("other"), rows=rows)
 
@@ -152,6 +157,7 @@ def put_in_place(place: Place) -> None:
         (partial(check, rows=False), drop, "CHECKED"),
         (describe, drop, "TABLE_NOT_FOUND"),
         (describe, put_in_place, ""),
+        (draft_related, drop, "TABLE_NOT_FOUND"),
         (Place.read, Place.withdraw, "RELEASE_WITHDRAWN"),
         (Place.read_records, lambda place: place.jobs.delete(2), "RISK_ANALYSIS_NOT_FOUND"),
         (report, Place.withdraw, ""),

@@ -41,13 +41,14 @@ def jobs(open_manager: Open, session: Session) -> JobManager:
     return open_manager(policy_of=stored_policy)
 
 
-def drafted(database: Database, *events: str, key: str = "", people: str = "patients") -> policy_pb2.Policy:
-    drafts = Drafts(database)
+def drafted(
+    database: Database, *events: str, key: str = "", event_keys: tuple[str, ...] = (), people: str = "patients"
+) -> policy_pb2.Policy:
     names = (people, *events)
-    guessed = [drafts.draft(TableReference("", "main", name), Control()) for name in names]
+    guessed = Drafts(database).related({name: TableReference("", "main", name) for name in names}, Control())
     found = [(draft, policy_draft_to_proto(draft)) for draft in guessed]
     tables = [policy_pb2.TableReference(schema="main", table=name) for name in names]
-    return related_draft_to_proto(tables, found, key).proposal
+    return related_draft_to_proto(tables, found, key, event_keys).proposal
 
 
 Propose = Callable[..., Proposal]
@@ -133,6 +134,9 @@ def test_a_policy_without_a_release_says_why(propose: Propose, database: Databas
         ({"events": ("visits",), "key": "patient"}, "key", "'patient'"),
         ({"events": ("patients",), "people": "visits", "key": "pid"}, "key", "'pid' of 'visits': it has "),
         ({"events": ("nobody",), "key": "pid"}, "events[0]", "'nobody', which has no rows"),
+        ({"events": ("visits",), "event_keys": ("visit.pid",)}, "event_keys[0]", "'visit.pid', of no event table"),
+        ({"events": ("visits",), "event_keys": ("visits.pid",) * 2}, "event_keys[1]", "'visits.pid', a second one"),
+        ({"events": ("visits",), "event_keys": ("visits.whose",)}, "event_keys[0]", "'whose'"),
     ],
 )
 def test_a_key_numbers_the_people_and_is_in_all_tables(
@@ -143,6 +147,22 @@ def test_a_key_numbers_the_people_and_is_in_all_tables(
     fault = refused.value.faults[0]
     assert fault.field == field
     assert fault.found.startswith(found)
+
+
+@pytest.mark.parametrize("key", ["", "pid"])
+def test_events_may_have_another_name_for_the_key(
+    propose: Propose, session: Session, database: Database, key: str
+) -> None:
+    session.execute('ALTER TABLE visits RENAME pid TO "who.ever"')
+    session.execute('CREATE TABLE calls AS SELECT "who.ever" AS pid, began FROM visits')
+    both = drafted(database, "visits", "calls", key=key, event_keys=("visits.who.ever",))
+    assert [(one.table, one.person) for one in both.tables.events] == [("visits", "who.ever"), ("calls", "")]
+    found = propose(drafted(database, "visits", key=key, event_keys=("visits.who.ever",)), readers=v1.READERS_INSIDE)
+    for each in found.alternatives:
+        assert each.score is not None, each.failure
+        related = stored_policy(each.policy).related
+        assert related is not None
+        assert [event.person for event in related.events] == ["who.ever"]
 
 
 def test_a_request_says_of_one_table_what_the_policy_says_of_all(jobs: JobManager, database: Database) -> None:

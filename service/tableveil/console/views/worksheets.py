@@ -48,7 +48,8 @@ def begin(visit: Visit) -> Response:
     """Keeps a new worksheet of a table, or of people and their events, with what a draft says of its columns."""
     table = policy_pb2.TableReference(schema=visit.text("schema"), table=visit.text("table"))
     events = [policy_pb2.TableReference(schema=table.schema, table=name) for name in visit.texts("events")]
-    draft = visit.client.draft_policy(table, events=events, key=visit.text("key"))
+    keys = filter(None, map(str.strip, visit.text("key").split(",")))
+    draft = visit.client.draft_policy(table, events=events, key=keys)
     policy = draft.proposal
     # A declared statement on people is an answer, a drafted one is a guess.
     policy.ClearField("person")
