@@ -218,12 +218,13 @@ class EstimatedTables:
         fitted = self._coded(sampled, common)
         drawn = bool(lines or texts)
         estimators = [Estimator(lines, texts, fitted, of, SEED) if drawn else None for of in assumptions]
-        for first in range(0, max(size, 1), AT_ONCE):
-            block = self._read(self._block(first))
+        first, end = self._places
+        for begin in range(first, max(end, first + 1), AT_ONCE):
+            block = self._read(self._placed_among(begin, begin + AT_ONCE))
             rows = self._coded(block, common)
             for target, estimator in zip(targets, estimators, strict=True):
                 found = estimator.estimate(rows) if estimator is not None else {}
-                self._append(target, first, self._written(block, rows, found))
+                self._append(target, self._written(block, rows, found), new=begin == first)
         self._session.execute(drop("TABLE", table(_CLASSES)))
 
     @cached_property
@@ -253,18 +254,31 @@ class EstimatedTables:
         return name
 
     @property
-    def _placed(self) -> exp.Select:
-        return exp.select("*", alias(row_number([]), self._place)).from_(self._rows)
+    def _placed(self) -> exp.Subquery:
+        """Where rows are stored is their order. Parts of a table are found by it: an offset reads all rows before."""
+        hidden = "rowid" in (name.casefold() for name, _ in self._plan.types())
+        place = row_number([]) if hidden else column("rowid")
+        return exp.select("*", alias(place, self._place)).from_(self._rows).subquery("placed")
 
-    def _block(self, first: int) -> exp.Select:
-        return self._placed.limit(AT_ONCE).offset(first)
+    @cached_property
+    def _places(self) -> tuple[int, int]:
+        """The place of the first row, and that after the last one; those of a table that is not committed are huge."""
+        query = sql("SELECT min($place), max($place) + 1 FROM $placed", place=column(self._place), placed=self._placed)
+        first, end = self._session.row(query)
+        return first or 0, end or 0
+
+    def _placed_among(self, first: int, end: int) -> exp.Select:
+        some, place = "SELECT * FROM $placed WHERE $place >= $first AND $place < $end", column(self._place)
+        return sql(some, placed=self._placed, place=place, first=number(first), end=number(end))
 
     def _sample(self, size: int) -> exp.Select:
         """Rows of the release at even distances, which are picked without looking at them."""
+        first, end = self._places
         if size <= MOST_FITTED:
-            return self._block(0)
-        some = f"SELECT * FROM $placed WHERE $place * {MOST_FITTED} // $size > ($place - 1) * {MOST_FITTED} // $size"
-        return sql(some, placed=self._placed.subquery("placed"), place=column(self._place), size=number(size))
+            return self._placed_among(first, end)
+        some = f"SELECT * FROM $placed WHERE ($nth + 1) * {MOST_FITTED} // $size > $nth * {MOST_FITTED} // $size"
+        nth = expression("$place - $first", place=column(self._place), first=number(first))
+        return sql(some, placed=self._placed, nth=nth, size=number(size))
 
     def _read(self, rows: exp.Select) -> pa.Table:
         """Rows in the order of the release: `c0`, … are the columns, labels by their ranks, and `id` the class."""
@@ -328,13 +342,13 @@ class EstimatedTables:
         }
         return pa.table({**arrays, "id": block.column("id")})
 
-    def _append(self, target: exp.Table, first: int, written: pa.Table) -> None:
+    def _append(self, target: exp.Table, written: pa.Table, *, new: bool) -> None:
         shown = [alias(cast(column(f"c{j}"), of.type), of.name) for j, of in enumerate(self.told)]
         shown += [alias(column("id"), CLASS_ID), alias(exp.true(), ESTIMATED)]
         query = exp.select(*shown).from_(table("written"))
         with self._session.relation("written", written):
             self._session.execute(
-                create_table(target, query) if not first else f"INSERT INTO {render(target)} {render(query)}"
+                create_table(target, query) if new else f"INSERT INTO {render(target)} {render(query)}"
             )
 
 

@@ -29,6 +29,7 @@ from tableveil.policy import (
 )
 from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.policy.validate import validate_policy
+from tableveil.release import estimates
 from tableveil.release.estimated_matches import MatchedEstimates
 from tableveil.release.estimates import EstimatedTables
 from tableveil.state.releases import Release
@@ -154,6 +155,18 @@ def test_a_number_that_is_erased_is_unknown(database: Database, session: Session
     run(database, replace(POLICY, attributes=(top, *POLICY.attributes[1:])))
     assert session.rows("SELECT DISTINCT age FROM out_estimated") == [(None,)]
     assert session.described("FROM out_estimated")[0] == ("age", "BIGINT")
+
+
+def test_large_releases_are_read_in_parts(
+    database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people(session)
+    monkeypatch.setattr(estimates, "AT_ONCE", 300)
+    monkeypatch.setattr(estimates, "MOST_FITTED", 500)
+    run(database, LOCAL)
+    released = "SELECT age, town, cost FROM out"
+    joined = "SELECT c.age, c.town, cost FROM out_estimated AS e JOIN out_classes AS c USING (class_id)"
+    assert session.rows(f"{joined} ORDER BY e.rowid") == session.rows(released)
 
 
 def test_names_that_tables_of_their_own_might_use(database: Database, session: Session, run: Run) -> None:
