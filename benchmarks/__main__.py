@@ -53,6 +53,7 @@ from benchmarks.related.enumerated import enumerated
 from benchmarks.related.nafld import nafld
 from benchmarks.related.readmissions import readmissions
 from benchmarks.related.worlds import unrepaired, worlds
+from benchmarks.scale.estimated import estimated
 from benchmarks.scale.growth import SIZES, growth
 from benchmarks.scale.lake import ROWS as LAKE_ROWS
 from benchmarks.scale.lake import lake
@@ -105,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ],
         "related": [worlds, unrepaired, enumerated, lambda: nafld(options.nafld), readmissions, cost_of_related],
         "answers": [lambda: estimates(options.shared)],
-        "scale": [lambda: growth(options.sizes), lambda: lake(options.lake_rows)],
+        "scale": [lambda: growth(options.sizes), lambda: estimated(options.sizes), lambda: lake(options.lake_rows)],
         "microaggregation": [against_plain, near_mdav, scaling, closeness_low, closeness_high, closeness_large],
     }
     if options.only not in (None, *parts):

@@ -8,7 +8,7 @@ import pytest
 from benchmarks import discharges
 from benchmarks.__main__ import main
 from benchmarks.privacy import per_check, whole_searches
-from benchmarks.scale import growth, visits
+from benchmarks.scale import estimated, growth, visits
 from benchmarks.scale import measured as scale
 from benchmarks.service import LocalService
 from tableveil.policy import DistinctLDiversity, KAnonymity, KMap
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.long
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (discharges, growth, visits):
+    for module in (discharges, estimated, growth, visits):
         monkeypatch.setattr(module, "CACHE", tmp_path / "cache")
 
 
@@ -33,6 +33,7 @@ def test_growth_is_measured_per_row(capsys: pytest.CaptureFixture[str], monkeypa
     for part in ["reading", "counting", "searching", "writing", "verifying", "the whole job", "beside: GROUP BY"]:
         assert f"\n| {part} | " in text
     assert "\n| the job without its search / (GROUP BY + CREATE TABLE AS, sorted) | " in text
+    assert "\n| five tables / copy of the rows | " in text
 
 
 @pytest.mark.parametrize(("cpu", "verdict"), [(4.9, "met (2.5 x)"), (8.0, "**missed** (4.0 x)")])
