@@ -22,7 +22,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
+from scipy.special import bdtrc
 
 NEARLY_CONSTANT = 0.9
 """Rows agree in a column from this part of the way on from an agreement by chance to that of equal rows."""
@@ -178,7 +178,8 @@ class PairsAlike:
     @property
     def digits(self) -> float:
         """How seldom pairs of rows at random are as often alike, as a power of ten."""
-        return float(-binom.logsf(self.alike - 1, self.pairs, min(max(self.by_chance, _TINY), 1.0)) / np.log(10))
+        with np.errstate(divide="ignore"):
+            return float(-np.log10(bdtrc(self.alike - 1, self.pairs, min(max(self.by_chance, _TINY), 1.0))))
 
 
 _TINY = 1e-12
