@@ -4,6 +4,7 @@ import click
 
 from tableveil.cli.configuration import CONFIG
 from tableveil.cli.grouped import grouped
+from tableveil.cli.loading import loading
 from tableveil.cli.output import Output
 from tableveil.endpoint.settings import EndpointSettings
 
@@ -16,7 +17,8 @@ def endpoint(settings: EndpointSettings) -> None:
 
     It never opens the database. Any number of endpoints may serve one directory.
     """
-    from tableveil.endpoint.endpoint import run_endpoint
+    with loading():
+        from tableveil.endpoint.endpoint import run_endpoint
 
     with Output().reporting():
         run_endpoint(settings)
