@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from tableveil.cli.files import write_text
+from tableveil.cli.files import NewFile
 from tableveil.cli.output import Output
 from tableveil.errors import Fault, InvalidError, shortened
 
@@ -45,7 +45,7 @@ def certificates(directory: Path, host: tuple[str, ...], client: tuple[str, ...]
         # Certificates of somebody else, in a directory that has no authority of ours, are not overwritten.
         for name, pair in made.items() if renews else {"ca": authority, **made}.items():
             for path, text in zip(_paths(directory, name), (pair.certificate, pair.key), strict=True):
-                write_text(path, text.decode(), "directory", overwrite=renews)
+                NewFile(path, "directory", overwrite=renews).write(text.decode())
                 output.show(str(path))
 
 

@@ -4,7 +4,7 @@ import functools
 import os
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,16 +23,41 @@ class NewFile:
     overwrite: bool
 
     def require_free(self) -> None:
-        """Refuses it if it cannot be written; see `require_free`."""
-        require_free(self.path, self.option, self.overwrite)
+        """Refuses a path without a directory, or one that exists already, unless it is to be overwritten."""
+        shown = shortened(str(self.path))
+        if not self.path.parent.is_dir():
+            raise InvalidError.of("PATH_NOT_FOUND", self.option, shown, "a path in a directory that exists")
+        if os.path.lexists(self.path) and not self.overwrite:
+            hint = "Choose another path, or --overwrite it."
+            raise ConflictError.of("PATH_EXISTS", self.option, shown, "nothing there", hint)
 
     def write(self, text: str) -> None:
-        """Writes a text; see `whole_file`."""
-        write_text(self.path, text, self.option, self.overwrite)
+        """Writes a text; see `whole`."""
+        with self.whole() as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
 
-    def whole(self) -> AbstractContextManager[Path]:
-        """See `whole_file`."""
-        return whole_file(self.path, self.option, self.overwrite)
+    @contextmanager
+    def whole(self) -> Iterator[Path]:
+        """Yields an empty file beside the path to write to, and moves it there once it is complete.
+
+        Raises:
+            InvalidError: There is no directory for it.
+            ConflictError: The path exists, and it is not to be overwritten.
+            InternalError: The file system refuses it.
+        """
+        self.require_free()
+        partial = self.path.with_name(f".tableveil-{secrets.token_hex(8)}.partial")
+        try:
+            try:
+                partial.touch(mode=0o600, exist_ok=False)
+                yield partial
+                self.require_free()
+                partial.replace(self.path)
+            finally:
+                partial.unlink(missing_ok=True)
+        except OSError as error:
+            message = f"cannot write {shortened(str(self.path))}: {error.strerror or error}"
+            raise InternalError("WRITE_FAILED", message) from error
 
 
 def new_file(option: str, help: str, *suffixes: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -63,42 +88,3 @@ def ends_in(*suffixes: str) -> Callable[[click.Context, click.Parameter, Path | 
         return value
 
     return check
-
-
-def require_free(path: Path, option: str, overwrite: bool) -> None:
-    """Refuses a path without a directory, or one that exists already, unless it is to be overwritten."""
-    if not path.parent.is_dir():
-        raise InvalidError.of("PATH_NOT_FOUND", option, shortened(str(path)), "a path in a directory that exists")
-    if os.path.lexists(path) and not overwrite:
-        hint = "Choose another path, or --overwrite it."
-        raise ConflictError.of("PATH_EXISTS", option, shortened(str(path)), "nothing there", hint)
-
-
-def write_text(path: Path, text: str, option: str, overwrite: bool) -> None:
-    """Writes a text to `path`; see `whole_file`."""
-    with whole_file(path, option, overwrite) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
-        file.write(text)
-
-
-@contextmanager
-def whole_file(path: Path, option: str, overwrite: bool) -> Iterator[Path]:
-    """Yields an empty file beside `path` to write to, and moves it to `path` once it is complete.
-
-    Raises:
-        InvalidError: There is no directory for it.
-        ConflictError: `path` exists, and `overwrite` is false.
-        InternalError: The file system refuses it.
-    """
-    require_free(path, option, overwrite)
-    partial = path.with_name(f".tableveil-{secrets.token_hex(8)}.partial")
-    try:
-        try:
-            partial.touch(mode=0o600, exist_ok=False)
-            yield partial
-            require_free(path, option, overwrite)
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
-    except OSError as error:
-        message = f"cannot write {shortened(str(path))}: {error.strerror or error}"
-        raise InternalError("WRITE_FAILED", message) from error

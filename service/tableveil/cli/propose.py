@@ -1,7 +1,5 @@
 """The command `propose`: policies that were tried on a table, the recommended one first."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tableveil import wording
-from tableveil.cli.files import require_free, write_text
+from tableveil.cli.files import NewFile
 from tableveil.cli.follow import follow
 from tableveil.cli.grouped import grouped
 from tableveil.cli.request_options import option, request_options
@@ -138,7 +136,7 @@ def propose(
     documented = _documentation(said.documentation)
     prefix = output or Path(_stem(related.people or source.table or "query"))
     for path in _all_files(prefix):
-        require_free(path, "output", overwrite)
+        NewFile(path, "output", overwrite).require_free()
     if said.ask:
         _ask(wanted)
     wanted.correct.extend(_corrected(said))
@@ -351,11 +349,11 @@ def _write(proposal: v1.Proposal, prefix: Path, overwrite: bool, query: str | No
         head = [f"{proposal.name}: {described}. Bounds of hierarchies come from the data."]
         head += [f"To be decided: {wording.printable(text)}" for text in (*proposal.decisions, *decisions)]
         text = "".join(f"# {line}\n" for line in head) + to_yaml(policy)
-        write_text(path, text, "output", overwrite)
+        NewFile(path, "output", overwrite).write(text)
         statement = "".join(f"-- {line}\n" for line in head) + create_statement(policy) + "\n"
-        write_text(path.with_suffix(".sql"), statement, "output", overwrite)
+        NewFile(path.with_suffix(".sql"), "output", overwrite).write(statement)
     if proposal.repair_query:
-        write_text(_repaired(prefix), proposal.repair_query + "\n", "output", overwrite)
+        NewFile(_repaired(prefix), "output", overwrite).write(proposal.repair_query + "\n")
 
 
 def _files(proposal: v1.Proposal, prefix: Path, on_file: Path | None) -> list[RenderableType]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from tableveil.cli.files import ends_in, require_free, whole_file
+from tableveil.cli.files import NewFile, ends_in
 from tableveil.cli.verb import DATABASE, CommandSession, verb
 from tableveil.errors import ConflictError
 from tableveil.v1 import report_service_pb2 as v1
@@ -45,13 +45,14 @@ def report(
     """
     if output is None and check is None:
         raise click.UsageError("name where to write the report (--output), or the copy to compare (--check)")
-    if output is not None:
-        require_free(output, "output", overwrite)
+    file = None if output is None else NewFile(output, "output", overwrite)
+    if file is not None:
+        file.require_free()
     form = v1.REPORT_FORMAT_HTML if output is None else _FORMATS[output.suffix.lower()]
     asked = _AUDIENCES[audience] if audience else v1.REPORT_AUDIENCE_UNSPECIFIED
     answer = session.client.get_report(name, asked, form)
-    if output is not None:
-        with whole_file(output, "output", overwrite) as partial:
+    if file is not None:
+        with file.whole() as partial:
             partial.write_bytes(answer.content)
     matches = None if check is None else _matches(name, answer.row_checksum, check)
     notes = list(answer.notes)

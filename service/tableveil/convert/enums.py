@@ -7,7 +7,6 @@ from typing import Any, Generic, TypeVar
 from tableveil import access, policy
 from tableveil.errors import InvalidError, Rank
 from tableveil.game import sweep
-from tableveil.hierarchy import rules
 from tableveil.requests.classification import Classifier
 from tableveil.requests.proposal import ReleaseReaders
 from tableveil.runtime import model
@@ -76,17 +75,13 @@ AGGREGATES = EnumMap(policy_pb2.Aggregate, policy.Aggregate)
 AMONG = EnumMap(payout_service_pb2.Among, sweep.Among)
 CHOOSE = EnumMap(policy_pb2.Choose, policy.Choose)
 CLASSIFIERS = EnumMap(classification_service_pb2.Classifier, Classifier)
-DATE_UNITS = EnumMap(policy_pb2.DateUnit, rules.DateUnit)
-DISTANCES = EnumMap(policy_pb2.Distance, policy.Distance)
 FAILURE_KINDS = EnumMap(faults_pb2.FailureKind, model.FailureKind)
 DOUBT_KINDS = EnumMap(proposal_service_pb2.DoubtKind, DoubtKind)
 GUARDS = EnumMap(policy_pb2.Guard, policy.Guard)
 IF_EXISTS = EnumMap(policy_pb2.IfExists, policy.IfExists)
 JOB_PHASES = EnumMap(job_service_pb2.JobPhase, job_state.JobPhase)
 JOB_STATES = EnumMap(job_service_pb2.JobState, job_state.JobState)
-KL_WEIGHTINGS = EnumMap(policy_pb2.KLWeighting, policy.KLWeighting)
 LEFT_BEHIND = EnumMap(policy_pb2.LeftBehind, policy.LeftBehind)
-MASK_FROM = EnumMap(policy_pb2.MaskFrom, rules.MaskFrom)
 NULL_HANDLING = EnumMap(policy_pb2.NullHandling, policy.NullHandling)
 NULL_POSITIONS = EnumMap(policy_pb2.NullPosition, policy.NullPosition)
 OBJECT_KINDS = EnumMap(release_service_pb2.ReleaseObjectKind, ObjectKind)

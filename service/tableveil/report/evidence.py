@@ -1,7 +1,5 @@
 """The evidence of a release as parts of a report: source, columns, models, suppression, utility."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The owner's edition of a report: the evidence of a release in sections, for the people who decide upon it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tableveil import wording

@@ -1,7 +1,5 @@
 """The public edition of a report: the closed list of facts in sections, of which the owner's edition has most, too."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """One session of a Spark Connect server: work runs in threads that can be given up."""
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 import threading

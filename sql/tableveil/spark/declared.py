@@ -1,7 +1,5 @@
 """Warehouses as the operator declares them: `NAME=sc://HOST:PORT`, or `NAME=local`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from importlib.util import find_spec

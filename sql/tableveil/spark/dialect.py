@@ -1,7 +1,5 @@
 """Statements in Spark's SQL: trees and texts are DuckDB's, as everywhere, until they are rendered here."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Translates Spark's exceptions; their texts quote columns, statements and values, and are dropped."""
 
-from __future__ import annotations
-
 import re
 
 from pyspark.errors import PySparkException

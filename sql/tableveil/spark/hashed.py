@@ -1,7 +1,5 @@
 """Hashes of rows below aggregates, which Spark is made to compute first: it would interpret them row by row."""
 
-from __future__ import annotations
-
 import itertools
 
 from sqlglot import exp

@@ -1,7 +1,5 @@
 """A Spark Connect server of our own, for a try-out and for tests; it needs Java and the whole of PySpark."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import shutil

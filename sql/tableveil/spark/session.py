@@ -1,7 +1,5 @@
 """A session of Spark: it reads and writes rows, and leaves everything small to the embedded database."""
 
-from __future__ import annotations
-
 import logging
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Spark's capabilities, and its types: in the vocabulary of columns, which is DuckDB's spelling, and as Arrow."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pyarrow as pa

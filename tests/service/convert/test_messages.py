@@ -32,8 +32,8 @@ from tableveil.convert import (
 from tableveil.convert.copied import duration
 from tableveil.convert.enums import FAILURE_KINDS
 from tableveil.errors import Change, Fault, InvalidError, Relaxation, must_decide
-from tableveil.hierarchy.rules import PadAt
-from tableveil.policy import EntropyEstimator, ReleaseKind, TableReference
+from tableveil.hierarchy.rules import DateUnit, MaskFrom, PadAt
+from tableveil.policy import EntropyEstimator, KLWeighting, ReleaseKind, TableReference
 from tableveil.policy.methods.microaggregation import ClosenessAlgorithm, Clustering
 from tableveil.privacy.exposure.found import Exposure
 from tableveil.privacy.guarantees import Guarantee
@@ -177,10 +177,10 @@ def test_other_tokens_are_invalid(token: str) -> None:
     [
         (policy_pb2.Role, enums.ROLES),
         (policy_pb2.Aggregate, enums.AGGREGATES),
-        (policy_pb2.DateUnit, enums.DATE_UNITS),
+        (policy_pb2.DateUnit, enums.enum_map(DateUnit)),
         (policy_pb2.IfExists, enums.IF_EXISTS),
-        (policy_pb2.KLWeighting, enums.KL_WEIGHTINGS),
-        (policy_pb2.MaskFrom, enums.MASK_FROM),
+        (policy_pb2.KLWeighting, enums.enum_map(KLWeighting)),
+        (policy_pb2.MaskFrom, enums.enum_map(MaskFrom)),
         (policy_pb2.NullHandling, enums.NULL_HANDLING),
         (policy_pb2.ReleaseKind, enums.RELEASE_KINDS),
         (policy_pb2.SearchStrategy, enums.SEARCH_STRATEGIES),
