@@ -7,35 +7,8 @@ from typing import Any, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
+from tableveil import policy
 from tableveil.classes import ClassCounter, ClassValues, PersonValues, SensitiveColumn
-from tableveil.policy import (
-    AbsentValues,
-    AverageRisk,
-    BetaLikeness,
-    DeltaDisclosure,
-    DeltaPresence,
-    DistinctLDiversity,
-    Dominance,
-    EntropyEstimator,
-    EntropyLDiversity,
-    EstimatedKMap,
-    Game,
-    Inclusion,
-    KAnonymity,
-    KMap,
-    KnownFacts,
-    NoAttack,
-    NTCloseness,
-    PopulationUniqueness,
-    PrivacyModel,
-    ProbabilisticLDiversity,
-    Profitability,
-    RecursiveCLDiversity,
-    SafeHarbor,
-    SampleUniqueness,
-    SensitiveShare,
-    TCloseness,
-)
 from tableveil.privacy.closeness_of_elements import closeness_rule
 from tableveil.privacy.disclosure import delta, delta_disclosure_rule
 from tableveil.privacy.diversity import RecursiveCLDiversityRule, distinct, probabilistic_l
@@ -58,27 +31,27 @@ from tableveil.privacy.safe_harbor import SafeHarborRule
 from tableveil.privacy.steps import UNIT, UnitSteps, down, fewer, up
 from tableveil.privacy.units import k_rule, share_rule
 
-RULES: Mapping[type[PrivacyModel], Callable[[Any, Facts], ReleaseRule]] = {
-    KAnonymity: k_rule,
-    Dominance: share_rule,
-    KMap: lambda model, facts: KMapRule(model),
-    EstimatedKMap: EstimatedKMapRule,
-    DeltaPresence: lambda model, facts: DeltaPresenceRule(model),
-    Inclusion: lambda model, facts: InclusionRule(model),
-    AverageRisk: AverageRiskRule,
-    SampleUniqueness: SampleUniquenessRule,
-    PopulationUniqueness: PopulationUniquenessRule,
-    Profitability: profitability_rule,
-    NoAttack: no_attack_rule,
-    SafeHarbor: lambda model, facts: SafeHarborRule(model),
-    DistinctLDiversity: distinct_rule,
-    ProbabilisticLDiversity: probabilistic_rule,
-    EntropyLDiversity: entropy_l_diversity_rule,
-    RecursiveCLDiversity: RecursiveCLDiversityRule,
-    TCloseness: closeness_rule,
-    NTCloseness: NTClosenessRule,
-    DeltaDisclosure: delta_disclosure_rule,
-    BetaLikeness: BetaLikenessRule,
+RULES: Mapping[type[policy.PrivacyModel], Callable[[Any, Facts], ReleaseRule]] = {
+    policy.KAnonymity: k_rule,
+    policy.Dominance: share_rule,
+    policy.KMap: lambda model, facts: KMapRule(model),
+    policy.EstimatedKMap: EstimatedKMapRule,
+    policy.DeltaPresence: lambda model, facts: DeltaPresenceRule(model),
+    policy.Inclusion: lambda model, facts: InclusionRule(model),
+    policy.AverageRisk: AverageRiskRule,
+    policy.SampleUniqueness: SampleUniquenessRule,
+    policy.PopulationUniqueness: PopulationUniquenessRule,
+    policy.Profitability: profitability_rule,
+    policy.NoAttack: no_attack_rule,
+    policy.SafeHarbor: lambda model, facts: SafeHarborRule(model),
+    policy.DistinctLDiversity: distinct_rule,
+    policy.ProbabilisticLDiversity: probabilistic_rule,
+    policy.EntropyLDiversity: entropy_l_diversity_rule,
+    policy.RecursiveCLDiversity: RecursiveCLDiversityRule,
+    policy.TCloseness: closeness_rule,
+    policy.NTCloseness: NTClosenessRule,
+    policy.DeltaDisclosure: delta_disclosure_rule,
+    policy.BetaLikeness: BetaLikenessRule,
 }
 
 
@@ -92,14 +65,14 @@ MEASURES: tuple[tuple[str, str, Callable[[Any], Any], Callable[[ClassValues, Sen
         "entropy_l_diversity (grassberger)",
         "l",
         np.min,
-        lambda values, column: entropy_l(values, column, EntropyEstimator.GRASSBERGER),
+        lambda values, column: entropy_l(values, column, policy.EntropyEstimator.GRASSBERGER),
     ),
-    ("delta_disclosure", "delta", np.max, lambda values, column: delta(values, column, AbsentValues.REJECT)),
+    ("delta_disclosure", "delta", np.max, lambda values, column: delta(values, column, policy.AbsentValues.REJECT)),
     (
         "delta_disclosure (absent values ignored)",
         "delta",
         np.max,
-        lambda values, column: delta(values, column, AbsentValues.IGNORE),
+        lambda values, column: delta(values, column, policy.AbsentValues.IGNORE),
     ),
     ("beta_likeness", "beta", np.max, beta),
     ("beta_likeness (enhanced)", "beta", np.max, lambda values, column: beta(values, column, enhanced=True)),
@@ -113,37 +86,39 @@ OF_PEOPLE: tuple[tuple[str, str, Callable[[ClassValues, PersonValues], PerClass]
 """For each sensitive column whose people were counted: model, parameter, and the parameter that each class meets."""
 
 
-def grids(model: PrivacyModel, records: int) -> Iterator[tuple[str, UnitSteps]]:
+def grids(model: policy.PrivacyModel, records: int) -> Iterator[tuple[str, UnitSteps]]:
     """The model's parameters that a policy may set, with their values from the model's own to more lenient ones."""
     match model:
-        case KAnonymity(k) | KMap(k) | EstimatedKMap(k):
+        case policy.KAnonymity(k) | policy.KMap(k) | policy.EstimatedKMap(k):
             yield "k", fewer(k, 2)
-        case Dominance(share):
+        case policy.Dominance(share):
             yield "share", up(share, 1 - UNIT)
-        case DeltaPresence(minimum, maximum):
+        case policy.DeltaPresence(minimum, maximum):
             yield "maximum", up(maximum, Decimal(1) if minimum else 1 - UNIT)
             yield "minimum", down(minimum, Decimal(0))
-        case AverageRisk(threshold) | SampleUniqueness(threshold) | PopulationUniqueness(threshold):
+        case (
+            policy.AverageRisk(threshold) | policy.SampleUniqueness(threshold) | policy.PopulationUniqueness(threshold)
+        ):
             yield "threshold", up(threshold, 1 - UNIT)
-        case DistinctLDiversity(_, l):
+        case policy.DistinctLDiversity(_, l):
             yield "l", fewer(l, 2)
-        case ProbabilisticLDiversity(_, l) | EntropyLDiversity(_, l) | SensitiveShare(_, l):
+        case policy.ProbabilisticLDiversity(_, l) | policy.EntropyLDiversity(_, l) | policy.SensitiveShare(_, l):
             yield "l", down(l, 1 + UNIT)
-        case RecursiveCLDiversity(_, c, l):
+        case policy.RecursiveCLDiversity(_, c, l):
             yield "c", up(c, Decimal(records + 1))
             yield "l", fewer(l, 2)
-        case TCloseness(_, t):
+        case policy.TCloseness(_, t):
             yield "t", up(t, 1 - UNIT)
-        case NTCloseness(_, n, t):
+        case policy.NTCloseness(_, n, t):
             yield "t", up(t, 1 - UNIT)
             yield "n", fewer(n, 2)
-        case DeltaDisclosure(_, delta):
+        case policy.DeltaDisclosure(_, delta):
             yield "delta", up(delta, Decimal(records.bit_length() + 1))
-        case BetaLikeness(_, beta):
+        case policy.BetaLikeness(_, beta):
             yield "beta", up(beta, Decimal(records))
-        case KnownFacts(m):
+        case policy.KnownFacts(m):
             yield "m", fewer(m, 1)
-        case Inclusion() | Profitability() | NoAttack() | SafeHarbor():
+        case policy.Inclusion() | policy.Profitability() | policy.NoAttack() | policy.SafeHarbor():
             # They are asked for or not: no number makes them more lenient.
             return
         case _:
@@ -151,7 +126,10 @@ def grids(model: PrivacyModel, records: int) -> Iterator[tuple[str, UnitSteps]]:
 
 
 def privacy_of(
-    models: Iterable[PrivacyModel], counter: ClassCounter, population_size: int | None = None, game: Game | None = None
+    models: Iterable[policy.PrivacyModel],
+    counter: ClassCounter,
+    population_size: int | None = None,
+    game: policy.Game | None = None,
 ) -> Conjunction:
     """The rule of all these models together, for the source that the counter counts."""
     facts = Facts(counter, population_size, game)

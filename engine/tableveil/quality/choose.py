@@ -2,23 +2,9 @@
 
 from collections.abc import Sequence
 
+from tableveil import policy
 from tableveil.aggregation.coordinates import AggregatedColumn
 from tableveil.classes import ClassCounter
-from tableveil.policy import (
-    AmbiguityModel,
-    AverageClassSizeModel,
-    ClassificationModel,
-    DiscernibilityModel,
-    EntropyModel,
-    Game,
-    HeightModel,
-    KLDivergenceModel,
-    KLWeighting,
-    LossModel,
-    PrecisionModel,
-    PublisherPayoutModel,
-)
-from tableveil.policy import QualityModel as Named
 from tableveil.quality.ambiguity import Ambiguity
 from tableveil.quality.class_size import AverageClassSize
 from tableveil.quality.classification import ClassificationQuality, Features
@@ -34,11 +20,11 @@ from tableveil.quality.publisher_payout import PublisherPayout
 
 
 def quality_of(
-    model: Named,
+    model: policy.QualityModel,
     counter: ClassCounter,
     weights: Sequence[float],
     suppressible: int,
-    game: Game | None = None,
+    game: policy.Game | None = None,
     features: Features | None = None,
     aggregated: Sequence[tuple[int, AggregatedColumn]] = (),
 ) -> QualityModel:
@@ -53,28 +39,28 @@ def quality_of(
     """
     levels, withheld = counter.levels, counter.withheld
     match model:
-        case LossModel():
+        case policy.LossModel():
             weights = [*weights, *(column.weight for _, column in aggregated)]
             return Loss(model, levels, weights, counter.marginals(), withheld, aggregated)
-        case EntropyModel():
+        case policy.EntropyModel():
             return Entropy(model, levels, weights, counter.marginals(), withheld)
-        case PrecisionModel():
+        case policy.PrecisionModel():
             return Precision(model, levels, weights, counter.records, withheld, suppressible)
-        case HeightModel():
+        case policy.HeightModel():
             return Height(model, levels, weights)
-        case DiscernibilityModel():
+        case policy.DiscernibilityModel():
             return Discernibility(model, counter)
-        case AverageClassSizeModel():
+        case policy.AverageClassSizeModel():
             return AverageClassSize(model, counter, suppressible)
-        case AmbiguityModel():
+        case policy.AmbiguityModel():
             return Ambiguity(model, counter)
-        case KLDivergenceModel(weighting=KLWeighting.PER_RECORD):
+        case policy.KLDivergenceModel(weighting=policy.KLWeighting.PER_RECORD):
             return KLPerRecord(model, counter, suppressible)
-        case KLDivergenceModel():
+        case policy.KLDivergenceModel():
             return KLDivergence(model, counter, suppressible)
-        case PublisherPayoutModel():
+        case policy.PublisherPayoutModel():
             assert game is not None, "a policy that asks for it has a game"
             return PublisherPayout(model, counter, game)
-        case ClassificationModel():
+        case policy.ClassificationModel():
             assert features is not None, "a policy that asks for it has its classes counted"
             return ClassificationQuality(model, counter, features, suppressible)

@@ -14,6 +14,7 @@ from typing import Protocol
 import pyarrow as pa
 from sqlglot import exp
 
+from tableveil import loading
 from tableveil.backend import Database, Ledger, Session, present_visibility, table
 from tableveil.control import Control, Stopped
 from tableveil.errors import (
@@ -27,32 +28,6 @@ from tableveil.errors import (
     NotFoundError,
     TableveilError,
     shortened,
-)
-from tableveil.loading import (
-    MOST_COLUMNS,
-    CsvFormat,
-    FileFormat,
-    LoadDirectory,
-    LoadRows,
-    RejectedLine,
-    allowed_file,
-    append,
-    bytes_digest,
-    check_names,
-    check_place,
-    check_standing,
-    check_types,
-    content_of_files,
-    content_of_rows,
-    create,
-    csv_rows,
-    drop_table,
-    empty,
-    found_place,
-    guarding,
-    is_comparable,
-    parquet_rows,
-    reading_parquet,
 )
 from tableveil.operate import check_free_space
 from tableveil.policy import TableReference
@@ -89,7 +64,7 @@ class LoadRequest:
     mode: LoadMode
     request_id: str = ""
     path: str = ""
-    file_format: FileFormat | None = None
+    file_format: loading.FileFormat | None = None
     origin: str = ""
     content_digest: str = ""
     columns_changed: bool = False
@@ -100,7 +75,7 @@ class Loaded:
     """The result of a load; `repeated` if an earlier request with this id did it."""
 
     load: Load
-    rejected: tuple[RejectedLine, ...] = ()
+    rejected: tuple[loading.RejectedLine, ...] = ()
     repeated: bool = False
     notes: tuple[str, ...] = ()
 
@@ -113,7 +88,7 @@ class Stream(Protocol):
         """The rows, in the order of arrival."""
         ...
 
-    def end(self) -> tuple[int, tuple[RejectedLine, ...]]:
+    def end(self) -> tuple[int, tuple[loading.RejectedLine, ...]]:
         """The expected number of rows, and the lines that were left out; raises the error that broke the stream."""
         ...
 
@@ -136,8 +111,8 @@ class Loads:
         self,
         database: Database,
         jobs: JobManager,
-        directories: Sequence[LoadDirectory] = (),
-        most_columns: int = MOST_COLUMNS,
+        directories: Sequence[loading.LoadDirectory] = (),
+        most_columns: int = loading.MOST_COLUMNS,
     ) -> None:
         self._database = database
         self._uses = jobs.uses
@@ -183,14 +158,14 @@ class Loads:
                 if (earlier_load := _known(session.ledger, request, target, digest)) is not None:
                     # The answer tells of others' loads of the table.
                     check_permitted(target)
-                    check_standing(session.ledger, earlier_load)
+                    loading.check_standing(session.ledger, earlier_load)
                     return Loaded(
                         earlier_load, repeated=True, notes=self._compared(session, request, source, earlier_load)
                     )
                 existing = request.mode is LoadMode.APPEND or (
-                    request.mode is LoadMode.REPLACE and found_place(session, target) is not None
+                    request.mode is LoadMode.REPLACE and loading.found_place(session, target) is not None
                 )
-                check_place(session, target, existing)
+                loading.check_place(session, target, existing)
                 self._uses.check_unread(target)
                 with ExitStack() as until_committed, session.transaction():
                     admitted = _Admitted(request, target, existing, digest, started)
@@ -204,22 +179,22 @@ class Loads:
 
     def _write(
         self, session: Session, admitted: _Admitted, source: Stream | None
-    ) -> tuple[int, tuple[RejectedLine, ...], tuple[str, ...]]:
+    ) -> tuple[int, tuple[loading.RejectedLine, ...], tuple[str, ...]]:
         """Loads and records the load, and returns its number, lines and notes; call it in a transaction."""
         request, target, existing = admitted.request, admitted.target, admitted.existing
         with self._rows(session, request, source) as (rows, content):
 
             def look(came: exp.Table) -> None:
                 nonlocal content
-                _, content = content_of_rows(session, came, rows.columns)
+                _, content = loading.content_of_rows(session, came, rows.columns)
 
             seen = look if request.request_id and content is None else None
-            takes_out = drop_table if request.columns_changed else empty
+            takes_out = loading.drop_table if request.columns_changed else loading.empty
             removed = takes_out(session, target) if existing and request.mode is LoadMode.REPLACE else 0
             if existing and not request.columns_changed:
-                count = append(session, target, rows.query, rows.columns, seen)
+                count = loading.append(session, target, rows.query, rows.columns, seen)
             else:
-                count = create(session, target, rows.query, seen)
+                count = loading.create(session, target, rows.query, seen)
             rejected = rows.rejected(session)
             rows.check_count(count)
         if source is not None:
@@ -266,15 +241,15 @@ class Loads:
             return (f"{name} {untold}: whether this is the same is not known.",)
         with ExitStack() as opened:
             if request.content_digest:
-                content = content_of_files(session, request.content_digest)
+                content = loading.content_of_files(session, request.content_digest)
             elif source is None:
                 path = opened.enter_context(self._file(session, request))
-                content = content_of_files(session, bytes_digest([path], session.control))
+                content = loading.content_of_files(session, loading.bytes_digest([path], session.control))
             else:
                 rows = opened.enter_context(_incoming(session, source, self._most_columns))
-                count, content = content_of_rows(session, rows.query.subquery("sent"), rows.columns)
+                count, content = loading.content_of_rows(session, rows.query.subquery("sent"), rows.columns)
                 _check_complete(count, source.end()[0])
-        if not is_comparable(earlier.content, content):
+        if not loading.is_comparable(earlier.content, content):
             return (f"{name} {untold} in this way: whether this is the same is not known.",)
         if earlier.content != content:
             what = "other rows" if content.startswith("rows") else "a file of other content"
@@ -285,32 +260,35 @@ class Loads:
     @contextmanager
     def _rows(
         self, session: Session, request: LoadRequest, stream: Stream | None
-    ) -> Iterator[tuple[LoadRows, str | None]]:
+    ) -> Iterator[tuple[loading.LoadRows, str | None]]:
         """The rows, and the content of their files, if a digest of these tells it."""
         if stream is not None:
-            content = content_of_files(session, request.content_digest) if request.content_digest else None
+            content = loading.content_of_files(session, request.content_digest) if request.content_digest else None
             with _incoming(session, stream, self._most_columns) as rows:
                 yield rows, content
             return
         with self._file(session, request) as path:
             content = None
             if request.request_id:
-                content = content_of_files(session, bytes_digest([path], session.control))
-            if isinstance(request.file_format, CsvFormat):
-                with csv_rows(
+                content = loading.content_of_files(session, loading.bytes_digest([path], session.control))
+            if isinstance(request.file_format, loading.CsvFormat):
+                with loading.csv_rows(
                     session, [path], request.file_format, self._database.spill_directory, self._most_columns
                 ) as rows:
                     yield rows, content
             else:
                 self._check_room(path.stat().st_size // _PARQUET_PER_DATABASE)
-                with reading_parquet([path]):
-                    yield parquet_rows(session, [path], self._most_columns), content
+                with loading.reading_parquet([path]):
+                    yield loading.parquet_rows(session, [path], self._most_columns), content
 
     @contextmanager
     def _file(self, session: Session, request: LoadRequest) -> Iterator[Path]:
         """The server's file, which must not change while it is open."""
         directories = [own.path for own in self._directories if session.visibility.owned.has_schema(own.schema)]
-        with allowed_file(request.path, directories) as path, guarding([path], request.mode is LoadMode.REPLACE):
+        with (
+            loading.allowed_file(request.path, directories) as path,
+            loading.guarding([path], request.mode is LoadMode.REPLACE),
+        ):
             yield path
 
     def _check_room(self, wanted: int = 0) -> None:
@@ -402,17 +380,17 @@ def _reused(request: LoadRequest, earlier: Load, how: str, hint: str = "") -> Ta
 
 
 @contextmanager
-def _incoming(session: Session, stream: Stream, most_columns: int) -> Iterator[LoadRows]:
+def _incoming(session: Session, stream: Stream, most_columns: int) -> Iterator[loading.LoadRows]:
     """The stream as rows. The stream's own error replaces the database's account of it."""
     # The database silently renames columns that differ from another only in case.
-    check_names(stream.reader.schema.names, most_columns)
+    loading.check_names(stream.reader.schema.names, most_columns)
     query = exp.select("*").from_(table(_INCOMING))
     # Looking at the columns must not take batches from the stream.
     with session.relation(_INCOMING, stream.reader.schema.empty_table()):
-        columns = check_types(session, query)
+        columns = loading.check_types(session, query)
     try:
         with session.relation(_INCOMING, stream.reader):
-            yield LoadRows(query, columns, lambda _: stream.end()[1])
+            yield loading.LoadRows(query, columns, lambda _: stream.end()[1])
     except InternalError as error:
         if error.code == "DATABASE_ERROR":
             stream.end()

@@ -11,24 +11,8 @@ from tableveil.convert.names import DEFAULT_SCHEMA
 from tableveil.document.nodes import Mapping, Node, UnreadableError
 from tableveil.document.read import fill, parse_document
 from tableveil.errors import Fault, InvalidError
+from tableveil.statements import statement as ast
 from tableveil.statements.privacy import PrivacyClause
-from tableveil.statements.statement import (
-    CreateAnonymized,
-    CreateSchema,
-    Decide,
-    GrantStatement,
-    Promote,
-    Refresh,
-    SetPrivacy,
-    SetSchemaRule,
-    ShowCreate,
-    ShowPrivacy,
-    ShowReleases,
-    ShowRisk,
-    Statement,
-    StatementTarget,
-    Withdraw,
-)
 from tableveil.statements.tokens import StatementTokens, tokenized
 from tableveil.statements.values import FieldPlaces, Values
 from tableveil.v1 import access_pb2, policy_pb2
@@ -46,7 +30,7 @@ _QUERIES = (
 )
 
 
-def parse(text: str) -> Statement:
+def parse(text: str) -> ast.Statement:
     """The statement of a text.
 
     Raises:
@@ -64,19 +48,19 @@ def parse(text: str) -> Statement:
     tokens.refuse_next()
 
 
-def _explain(tokens: StatementTokens) -> Statement:
+def _explain(tokens: StatementTokens) -> ast.Statement:
     tokens.expect("CREATE")
     return _create(tokens, dry_run=True)
 
 
-def _alter(tokens: StatementTokens) -> Statement:
+def _alter(tokens: StatementTokens) -> ast.Statement:
     if tokens.accept("SCHEMA"):
         schema = tokens.name("a name")
         tokens.expect("SET", "JOINT_K", "=")
         joint_k = tokens.accept("TRUE")
         if not joint_k:
             tokens.expect("FALSE")
-        return SetSchemaRule(schema, joint_k)
+        return ast.SetSchemaRule(schema, joint_k)
     tokens.expect("TABLE")
     places = FieldPlaces(tokens)
     places.note("source")
@@ -85,34 +69,34 @@ def _alter(tokens: StatementTokens) -> Statement:
     privacy = Privacy()
     if faults := fill(privacy, PrivacyClause(tokens, places).fields):
         raise invalid([places.of(fault) for fault in faults])
-    return SetPrivacy(table, privacy, places)
+    return ast.SetPrivacy(table, privacy, places)
 
 
-def _refresh(tokens: StatementTokens) -> Statement:
+def _refresh(tokens: StatementTokens) -> ast.Statement:
     target = _target(tokens)
-    return Refresh(target, _reason(tokens) if tokens.is_next(_BECAUSE) else "")
+    return ast.Refresh(target, _reason(tokens) if tokens.is_next(_BECAUSE) else "")
 
 
-def _drop(tokens: StatementTokens) -> Statement:
-    return Withdraw(_target(tokens), _reason(tokens))
+def _drop(tokens: StatementTokens) -> ast.Statement:
+    return ast.Withdraw(_target(tokens), _reason(tokens))
 
 
-def _promote(tokens: StatementTokens) -> Statement:
+def _promote(tokens: StatementTokens) -> ast.Statement:
     tokens.expect("RELEASE")
     name, others = f"releases/{tokens.whole_number()}", list[str]()
     if tokens.accept("OTHER"):
         tokens.expect("PEOPLE", "(")
         others += [f"releases/{tokens.whole_number()}" for _ in tokens.items(")", least=1)]
-    return Promote(name, _reason(tokens) if tokens.is_next(_BECAUSE) else "", tuple(others))
+    return ast.Promote(name, _reason(tokens) if tokens.is_next(_BECAUSE) else "", tuple(others))
 
 
-def _decide(tokens: StatementTokens, *, approved: bool) -> Statement:
+def _decide(tokens: StatementTokens, *, approved: bool) -> ast.Statement:
     tokens.expect("RELEASE")
     name = f"releases/{tokens.whole_number()}"
-    return Decide(name, approved, _reason(tokens))
+    return ast.Decide(name, approved, _reason(tokens))
 
 
-def _grant(tokens: StatementTokens, *, taken: bool) -> Statement:
+def _grant(tokens: StatementTokens, *, taken: bool) -> ast.Statement:
     tokens.expect("SELECT", "ON")
     table = _target(tokens).reference
     tokens.expect("FROM" if taken else "TO")
@@ -121,7 +105,7 @@ def _grant(tokens: StatementTokens, *, taken: bool) -> Statement:
         rule.group = tokens.name("a group")
     else:
         rule.principal = tokens.name("a principal")
-    return GrantStatement(rule, taken)
+    return ast.GrantStatement(rule, taken)
 
 
 def _reason(tokens: StatementTokens) -> str:
@@ -129,12 +113,12 @@ def _reason(tokens: StatementTokens) -> str:
     return tokens.string("a reason in quotes")
 
 
-def _target(tokens: StatementTokens) -> StatementTarget:
+def _target(tokens: StatementTokens) -> ast.StatementTarget:
     tokens.expect("ANONYMIZED")
     if not tokens.accept("TABLE"):
         tokens.expect("VIEW")
     place = tokens.place(tokens.offset)
-    return StatementTarget(_table(tokens, "schema", "table"), place)
+    return ast.StatementTarget(_table(tokens, "schema", "table"), place)
 
 
 def _table(tokens: StatementTokens, *parts: str) -> policy_pb2.TableReference:
@@ -144,22 +128,22 @@ def _table(tokens: StatementTokens, *parts: str) -> policy_pb2.TableReference:
     return reference
 
 
-def _show(tokens: StatementTokens) -> Statement:
+def _show(tokens: StatementTokens) -> ast.Statement:
     if tokens.accept("CREATE"):
-        return ShowCreate(_target(tokens))
-    for word, shown in (("PRIVACY", ShowPrivacy), ("RISK", ShowRisk)):
+        return ast.ShowCreate(_target(tokens))
+    for word, shown in (("PRIVACY", ast.ShowPrivacy), ("RISK", ast.ShowRisk)):
         if tokens.accept(word):
             tokens.expect("OF")
             return shown(_table(tokens))
     tokens.expect("RELEASES")
-    return ShowReleases(tokens.whole_number() if tokens.accept("LIMIT") else 0)
+    return ast.ShowReleases(tokens.whole_number() if tokens.accept("LIMIT") else 0)
 
 
-def _create_any(tokens: StatementTokens) -> Statement:
-    return CreateSchema(tokens.name("a name")) if tokens.accept("SCHEMA") else _create(tokens)
+def _create_any(tokens: StatementTokens) -> ast.Statement:
+    return ast.CreateSchema(tokens.name("a name")) if tokens.accept("SCHEMA") else _create(tokens)
 
 
-def _create(tokens: StatementTokens, *, dry_run: bool = False) -> Statement:
+def _create(tokens: StatementTokens, *, dry_run: bool = False) -> ast.Statement:
     places = FieldPlaces(tokens)
     release = Mapping()
     if tokens.accept("OR", "REPLACE"):
@@ -188,7 +172,7 @@ def _create(tokens: StatementTokens, *, dry_run: bool = False) -> Statement:
     message = policy_pb2.Policy()
     if faults := fill(message, policy):
         raise invalid([places.of(fault) for fault in faults])
-    return CreateAnonymized(message, places, dry_run, trial)
+    return ast.CreateAnonymized(message, places, dry_run, trial)
 
 
 def _name_people(policy: Mapping) -> None:
@@ -273,7 +257,7 @@ def invalid(faults: Sequence[Fault]) -> InvalidError:
     return InvalidError.about("STATEMENT_INVALID", "the statement is invalid", faults)
 
 
-_STATEMENTS: AnyMapping[str, Callable[[StatementTokens], Statement]] = {
+_STATEMENTS: AnyMapping[str, Callable[[StatementTokens], ast.Statement]] = {
     "CREATE": _create_any,
     "EXPLAIN": _explain,
     "ALTER": _alter,
