@@ -10,10 +10,10 @@ from tableveil import wording
 from tableveil.cli.files import NewFile, new_file
 from tableveil.cli.follow import follow
 from tableveil.cli.request_options import option, request_options
-from tableveil.cli.tables import facts, listing
+from tableveil.cli.tables import below, facts
 from tableveil.cli.verb import CommandSession, verb
 from tableveil.client.names import RELEASES, resource_name
-from tableveil.report.classification import page
+from tableveil.report.classification import overview, page
 from tableveil.report.html import as_html
 from tableveil.v1 import classification_service_pb2 as v1
 
@@ -61,9 +61,7 @@ def show_result(session: CommandSession, name: str, html: NewFile | None = None)
 def _report(report: v1.ClassificationReport) -> RenderableType:
     parts: list[RenderableType] = [Text(report.name, style="bold"), facts(_about(report))]
     for assessment in report.assessments:
-        labels = f" ({wording.short(', '.join(assessment.labels))})" if assessment.labels else ""
-        heading = f"{wording.printable(assessment.class_column)}{labels}"
-        parts += [Text(""), Text(heading, style="bold"), _figures(assessment)]
+        parts += below(overview(assessment))
     warnings = [Text(f"warning: {wording.printable(warning)}") for warning in report.warnings]
     return Group(*parts, *([Text("")] if warnings else []), *warnings)
 
@@ -77,26 +75,3 @@ def _about(report: v1.ClassificationReport) -> Iterator[tuple[str, str]]:
     yield "folds", wording.count(report.folds)
     if report.published:
         yield "published", wording.printable(report.published)
-
-
-def _figures(assessment: v1.ClassAssessment) -> RenderableType:
-    rows = [
-        (
-            wording.enum_word(v1.Classifier.Name(comparison.classifier), "CLASSIFIER_"),
-            wording.share(assessment.baseline.accuracy),
-            wording.share(comparison.original.accuracy),
-            wording.share(comparison.anonymized.accuracy),
-            wording.share(comparison.relative_accuracy) if comparison.HasField("relative_accuracy") else "undefined",
-            _mean_auc(comparison.original),
-            _mean_auc(comparison.anonymized),
-        )
-        for comparison in assessment.comparisons
-    ]
-    columns = ("classifier", "baseline", "original", "anonymized", "relative", "AUC original", "AUC anonymized")
-    return listing(columns, rows, "", numbers=columns[1:])
-
-
-def _mean_auc(measures: v1.ClassifierMeasures) -> str:
-    """The mean over classes; each class's own is on the page."""
-    areas = [measure.auc for measure in measures.classes if measure.HasField("auc")]
-    return f"{sum(areas) / len(areas):.3f}" if areas else "undefined"

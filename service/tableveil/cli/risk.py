@@ -1,6 +1,7 @@
 """The command `risk`: how easily the people of a table or of a release could be recognized."""
 
 import csv
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -9,7 +10,6 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tableveil import wording
-from tableveil.cli.compared_risks import compared_risks
 from tableveil.cli.files import NewFile, new_file
 from tableveil.cli.follow import follow
 from tableveil.cli.grouped import grouped
@@ -151,7 +151,7 @@ def _analysis(analysis: v1.RiskAnalysis) -> RenderableType:
         about.append(("population", f"{wording.count(analysis.population_size)} people"))
     parts: list[RenderableType] = [Text(analysis.name, style="bold"), facts(about)]
     if analysis.compared:
-        parts += [Text(""), Text("Side by side", style="bold"), compared_risks(analysis.compared)]
+        parts += [Text(""), Text("Side by side", style="bold"), _side_by_side(analysis.compared)]
     sections = [
         ("Risk of being recognized", _attacks(analysis)),
         ("Alone with their values", facts(_uniqueness(analysis))),
@@ -167,6 +167,33 @@ def _analysis(analysis: v1.RiskAnalysis) -> RenderableType:
         parts += [Text(""), Text("Privacy that holds", style="bold"), _reached(analysis)]
     warnings = [Text(f"warning: {wording.printable(warning)}") for warning in analysis.warnings]
     return Group(*parts, *([Text("")] if warnings else []), *warnings)
+
+
+def _side_by_side(compared: Sequence[v1.ComparedRisk]) -> RenderableType:
+    """A row per set of columns, of which there is at least one; all have the same measures."""
+    thresholds = [measure.threshold for measure in compared[0].measures if measure.threshold]
+    estimated = any(measure.model.startswith("population") for measure in compared[0].measures)
+    columns = ["columns", "distinct", "alone", "highest", "found on average"]
+    columns += [f"records > {threshold}" for threshold in thresholds]
+    columns += ["alone among all people"] * estimated
+    return listing(columns, [_side(measure, estimated) for measure in compared], "", numbers=columns[1:])
+
+
+def _side(compared: v1.ComparedRisk, estimated: bool) -> tuple[str, ...]:
+    values = {(measure.model, measure.measure): measure.value for measure in compared.measures if not measure.threshold}
+    unique = wording.count(int(values["sample", "unique_records"]))
+    row = [
+        wording.printable(", ".join(compared.columns)),
+        wording.count(compared.classes),
+        f"{unique}, {wording.share(values['sample', 'uniqueness'])}",
+        wording.score(values["prosecutor", "highest_risk"]),
+        wording.share(values["prosecutor", "average_risk"]),
+        *(wording.count(int(measure.value)) for measure in compared.measures if measure.threshold),
+    ]
+    if estimated:
+        of_people = next(measure for measure in compared.measures if measure.model.startswith("population"))
+        row.append(wording.share(of_people.value) if of_people.HasField("value") else "no estimate")
+    return tuple(row)
 
 
 def _columns_of(analysis: v1.RiskAnalysis) -> str:

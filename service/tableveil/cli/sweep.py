@@ -14,10 +14,10 @@ from tableveil.cli.files import NewFile
 from tableveil.cli.follow import follow
 from tableveil.cli.policy_file import PolicyFile, policy_argument
 from tableveil.cli.request_options import option, request_options
-from tableveil.cli.tables import facts, listing
+from tableveil.cli.tables import below, facts
 from tableveil.cli.verb import CommandSession, verb
 from tableveil.report.html import as_html
-from tableveil.report.payouts import amount, as_svg, curves, maximum, page, percent
+from tableveil.report.payouts import amount, as_svg, by_gain, maximum, page
 from tableveil.v1 import payout_service_pb2 as v1
 
 RESULT = v1.PayoutSweep
@@ -26,8 +26,6 @@ RESULT = v1.PayoutSweep
 _MOST_STEPS = 10_000
 
 _NUMBER = r"[0-9]{1,25}(?:\.[0-9]{1,25})?"
-
-_AMONG = {v1.AMONG_POPULATION: "among the population", v1.AMONG_SOURCE: "among the source"}
 
 
 def _gains(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str]:
@@ -98,16 +96,6 @@ def _payout_sweep(sweep: v1.PayoutSweep) -> RenderableType:
         ("sweep", f"{counted} of {size} transformations counted in {wording.duration(sweep.sweep_duration)}"),
     ]
     parts: list[RenderableType] = [Text(sweep.name, style="bold"), facts(about)]
-    for among, heading in _AMONG.items():
-        if any(point.among == among for point in sweep.points):
-            title = f"Payout in % of the maximum, if the adversary looks {heading}"
-            parts += [Text(""), Text(title, style="bold"), _by_gain(sweep, among)]
+    for grid in by_gain(sweep):
+        parts += below(grid)
     return Group(*parts)
-
-
-def _by_gain(sweep: v1.PayoutSweep, among: v1.Among.ValueType) -> RenderableType:
-    shown = [curve for curve in curves(sweep) if curve.among == among]
-    columns = ["gain", *(curve.label for curve in shown)]
-    payouts = [[f"{percent(payout, sweep):.2f}" for payout in curve.payouts()] for curve in shown]
-    rows = list(zip((amount(point.gain) for point in shown[0].points), *payouts, strict=True))
-    return listing(columns, rows, "", numbers=columns)

@@ -1,8 +1,5 @@
 """The command `utility`: what a release still tells of its source."""
 
-import math
-from collections.abc import Callable
-
 import click
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -10,14 +7,13 @@ from rich.text import Text
 from tableveil import wording
 from tableveil.cli.files import NewFile, new_file
 from tableveil.cli.follow import follow
-from tableveil.cli.tables import below, listing
+from tableveil.cli.tables import below
 from tableveil.cli.verb import DATABASE, CommandSession, verb
 from tableveil.client.names import RELEASES, resource_name
 from tableveil.report.html import as_html
 from tableveil.report.model import Grid
-from tableveil.report.utility import CHANGE, changes, moved_rates, number, page
+from tableveil.report.utility import CHANGE, changes, columns, moved_rates, page
 from tableveil.v1 import utility_service_pb2
-from tableveil.v1.utility_service_pb2 import ColumnUtility, Spread
 
 RESULT = utility_service_pb2.UtilityReport
 
@@ -51,42 +47,9 @@ def show_result(session: CommandSession, name: str, html: NewFile | None = None)
 
 
 def _report(report: utility_service_pb2.UtilityReport) -> RenderableType:
-    columns = ("column", "treatment", "loss", "different values", "mean", "standard deviation", "median")
-    rows = [
-        (
-            wording.printable(column.column),
-            wording.printable(column.treatment),
-            f"{column.loss:.4f}" if column.HasField("loss") else "",
-            _both(column, lambda side, _: wording.count(side.distinct)),
-            _both(column, _mean),
-            _both(column, lambda side, _: f"{math.sqrt(side.variance):.6g}" if side.HasField("variance") else ""),
-            _both(column, _median),
-        )
-        for column in report.columns
-    ]
     changed = Grid("Associations that changed most", CHANGE, changes(report, _MOST_CHANGES), frozenset({2, 3, 4}))
-    parts: list[RenderableType] = [
-        Text(f"{report.name} of {report.release}: before → after", style="bold"),
-        listing(columns, rows, "", numbers=columns[2:]),
-        *below(changed),
-    ]
+    parts = [*below(columns(report))[1:], *below(changed)]
     if report.rates:
         parts += below(moved_rates(report))
     parts += [Text(f"note: {wording.printable(note)}") for note in report.notes]
     return Group(*parts)
-
-
-def _both(column: ColumnUtility, told: Callable[[Spread, str], str]) -> str:
-    first, second = told(column.before, column.type), told(column.after, column.type)
-    return first if first == second else f"{first or 'none'} → {second or 'none'}"
-
-
-def _mean(side: Spread, type_: str) -> str:
-    return number(side.mean, type_) if side.HasField("mean") else ""
-
-
-def _median(side: Spread, type_: str) -> str:
-    # Its package loads numpy, which the command does not need before it shows numbers.
-    from tableveil.usefulness import QUANTILES
-
-    return number(side.quantiles[QUANTILES.index(0.5)], type_) if side.quantiles else ""

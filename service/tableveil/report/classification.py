@@ -96,6 +96,31 @@ def _figures(assessment: v1.ClassAssessment) -> Grid:
     return Grid(f"{assessment.class_column}: accuracy, and Brier score", columns, rows, frozenset(range(1, 7)))
 
 
+def overview(assessment: v1.ClassAssessment) -> Grid:
+    """The figures on one screen: accuracies, and the mean area under the ROC curves."""
+    labels = f" ({wording.short(', '.join(assessment.labels))})" if assessment.labels else ""
+    columns = ("classifier", "baseline", "original", "anonymized", "relative", "AUC original", "AUC anonymized")
+    rows = tuple(
+        (
+            classifier_name(comparison.classifier),
+            wording.share(assessment.baseline.accuracy),
+            wording.share(comparison.original.accuracy),
+            wording.share(comparison.anonymized.accuracy),
+            wording.share(comparison.relative_accuracy) if comparison.HasField("relative_accuracy") else "undefined",
+            _mean_auc(comparison.original),
+            _mean_auc(comparison.anonymized),
+        )
+        for comparison in assessment.comparisons
+    )
+    return Grid(f"{wording.printable(assessment.class_column)}{labels}", columns, rows, frozenset(range(1, 7)))
+
+
+def _mean_auc(measures: v1.ClassifierMeasures) -> str:
+    """The mean over classes; each class's own is on the page."""
+    areas = [measure.auc for measure in measures.classes if measure.HasField("auc")]
+    return f"{sum(areas) / len(areas):.3f}" if areas else "undefined"
+
+
 def _curves(assessment: v1.ClassAssessment) -> Iterator[Figure]:
     """One chart per class; with two classes, one chart, since each curve mirrors the other."""
     sizes = [sum(one.predicted) for one in assessment.baseline.classes]

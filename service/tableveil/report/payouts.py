@@ -1,5 +1,6 @@
 """The chart of a payout sweep, and the table below it: payouts as shares of the unchanged source's worth."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
@@ -10,6 +11,7 @@ from tableveil.report.model import Figure, Grid, Report
 from tableveil.v1 import payout_service_pb2
 from tableveil.v1.payout_service_pb2 import (
     AMONG_POPULATION,
+    AMONG_SOURCE,
     PAYOUT_METHOD_FULL_DOMAIN,
     PAYOUT_METHOD_FULL_DOMAIN_NO_ATTACK,
     PAYOUT_METHOD_RECORD_LEVEL,
@@ -105,6 +107,17 @@ def page(sweep: payout_service_pb2.PayoutSweep) -> Report:
             Grid("All payouts", columns, rows, frozenset(range(2, 7))),
         ),
     )
+
+
+def by_gain(sweep: payout_service_pb2.PayoutSweep) -> Iterator[Grid]:
+    """A table for each table that the adversary looks in: one row per gain, one column per method."""
+    for among, where in ((AMONG_POPULATION, "population"), (AMONG_SOURCE, "source")):
+        if shown := [curve for curve in curves(sweep) if curve.among == among]:
+            columns = ("gain", *(curve.label for curve in shown))
+            payouts = [[f"{percent(payout, sweep):.2f}" for payout in curve.payouts()] for curve in shown]
+            rows = tuple(zip((amount(point.gain) for point in shown[0].points), *payouts, strict=True))
+            title = f"Payout in % of the maximum, if the adversary looks among the {where}"
+            yield Grid(title, columns, rows, frozenset(range(len(columns))))
 
 
 def _title(sweep: payout_service_pb2.PayoutSweep) -> str:

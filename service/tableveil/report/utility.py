@@ -2,7 +2,7 @@
 
 import datetime
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Literal
 
@@ -140,6 +140,40 @@ def _statistics(column: ColumnUtility) -> list[tuple[str, ...]]:
             name = {0.0: "least", 0.5: "median", 1.0: "greatest"}.get(share, f"{share:.0%} quantile")
             rows.append((name, *(number(side.quantiles[i], column.type) if side.quantiles else "" for side in sides)))
     return rows
+
+
+def columns(report: UtilityReport) -> Grid:
+    """A row for each column, with what it was and what it became."""
+    heads = ("column", "treatment", "loss", "different values", "mean", "standard deviation", "median")
+    rows = tuple(
+        (
+            column.column,
+            column.treatment,
+            f"{column.loss:.4f}" if column.HasField("loss") else "",
+            _both(column, lambda side, _: wording.count(side.distinct)),
+            _both(column, _mean),
+            _both(column, lambda side, _: f"{math.sqrt(side.variance):.6g}" if side.HasField("variance") else ""),
+            _both(column, _median),
+        )
+        for column in report.columns
+    )
+    return Grid(f"{report.name} of {report.release}: before → after", heads, rows, frozenset(range(2, 7)))
+
+
+def _both(column: ColumnUtility, told: Callable[[Spread, str], str]) -> str:
+    first, second = told(column.before, column.type), told(column.after, column.type)
+    return first if first == second else f"{first or 'none'} → {second or 'none'}"
+
+
+def _mean(side: Spread, type_: str) -> str:
+    return number(side.mean, type_) if side.HasField("mean") else ""
+
+
+def _median(side: Spread, type_: str) -> str:
+    # Its package loads numpy, which the command does not need before it shows numbers.
+    from tableveil.usefulness import QUANTILES
+
+    return number(side.quantiles[QUANTILES.index(0.5)], type_) if side.quantiles else ""
 
 
 def number(value: float, type_: str) -> str:
