@@ -9,7 +9,8 @@ from random import Random
 
 import duckdb
 
-from tableveil.endpoint.grammar import FUNCTIONS, require_same
+from tableveil.endpoint.duckdb_tree import require_same
+from tableveil.endpoint.grammar import FUNCTIONS
 from tableveil.endpoint.statement import check
 from tableveil.errors import TableveilError
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from tableveil.errors import Fault, shortened
+from tableveil.policy import guards
 from tableveil.policy.documentation import LONGEST_STATEMENT, says_something
-from tableveil.policy.guards import check_guards
 from tableveil.policy.methods import methods_of
 from tableveil.policy.model import NO_LIMIT, Policy, Role, SuppressedRecords
 from tableveil.policy.privacy import Dominance, KAnonymity
@@ -41,7 +41,7 @@ def validate_policy(policy: Policy) -> list[Fault]:
         *check_classification(policy),
         *check_search(policy),
         *check_together(policy),
-        *check_guards(policy),
+        *_check_guards(policy),
         *check_told(policy),
         *_check_statements(policy),
     ]
@@ -77,6 +77,30 @@ def _check_reason(policy: Policy) -> Iterator[Fault]:
     for i, name in enumerate(target.publish):
         if name in target.publish[:i]:
             yield Fault(f"release.publish[{i}]", f"{shortened(name)} once more", "each target once")
+
+
+def _check_guards(policy: Policy) -> Iterator[Fault]:
+    """Faults of `release.guards`."""
+    stated = policy.release.guards
+    change = stated.maximum_record_change
+    if stated.minimum_records < 0:
+        yield Fault(f"{guards.FIELD}.minimum_records", f"{stated.minimum_records:,}", "0 or more records")
+    if change is not None and not (change.is_finite() and change >= 0):
+        expected = "a share of 0 or more: 0.2 allows a fifth more or less"
+        yield Fault(f"{guards.FIELD}.maximum_record_change", f"{change}", expected)
+    if change is not None and guards.Guard.FEWER_RECORDS in stated.off:
+        hint = "A maximum_record_change takes the place of that guard."
+        yield Fault(f"{guards.FIELD}.off", "FEWER_RECORDS beside a maximum_record_change", "one of them", hint)
+    if policy.release.if_exists != "REPLACE":
+        for name, given in (("maximum_record_change", change is not None), ("off", bool(stated.off))):
+            if given:
+                actual = f"{name} without if_exists: REPLACE"
+                yield Fault(f"{guards.FIELD}.{name}", actual, "nothing to compare with, or REPLACE")
+    columns = {attribute.column for attribute in policy.recognizing}
+    for i, column in enumerate(stated.keep_columns):
+        if column not in columns:
+            expected = "a quasi-identifier: no other column is generalized"
+            yield Fault(f"{guards.FIELD}.keep_columns[{i}]", shortened(column), expected)
 
 
 def _check_statements(policy: Policy) -> Iterator[Fault]:

@@ -9,8 +9,7 @@ import pyarrow as pa
 from google.protobuf.message import Message
 
 from tableveil.endpoint.grammar import FUNCTIONS
-from tableveil.endpoint.information import CATALOG
-from tableveil.endpoint.published import PublishedTable
+from tableveil.endpoint.information import CATALOG, PublishedTable
 from tableveil.endpoint.query_process import LARGEST_ROW
 from tableveil.endpoint.statement import MOST_CHARACTERS
 from tableveil.errors import InvalidError

@@ -1,18 +1,16 @@
 """Descriptions of tables and columns: from a published file, and as the views of `information_schema`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import duckdb
 import pyarrow as pa
 from sqlglot.tokenizer_core import Token
 
-if TYPE_CHECKING:
-    from tableveil.endpoint.published import PublishedTable
+from tableveil.backend import folded
 
 CATALOG = "releases"
 """The name by which clients know the one catalog there is."""
@@ -39,6 +37,33 @@ _SHOWN: dict[tuple[str, ...], str] = {
     f"AS comment FROM {INFORMATION}.tables ORDER BY ALL",
     ("SCHEMAS",): f"SELECT schema_name AS name FROM {INFORMATION}.schemata ORDER BY ALL",
 }
+
+
+@dataclass(frozen=True)
+class PublishedTable:
+    """A table of a release, with its columns in Arrow's types; their metadata tell DuckDB's types, and the comments."""
+
+    release: int
+    schema: str
+    name: str
+    columns: pa.Schema
+    comment: str = ""
+
+    @cached_property
+    def folded_name(self) -> tuple[str, str]:
+        """The schema and the name by which statements find it."""
+        return folded(self.schema), folded(self.name)
+
+    @cached_property
+    def described(self) -> bytes:
+        """The columns, each with what Flight SQL tells of columns, in Arrow's format."""
+        place = {
+            **{"ARROW:FLIGHT:SQL:CATALOG_NAME": CATALOG, "ARROW:FLIGHT:SQL:DB_SCHEMA_NAME": self.schema},
+            **{"ARROW:FLIGHT:SQL:TABLE_NAME": self.name, "ARROW:FLIGHT:SQL:IS_READ_ONLY": "1"},
+            "ARROW:FLIGHT:SQL:IS_SEARCHABLE": "1",
+        }
+        columns = [column.with_metadata({**(column.metadata or {}), **place}) for column in self.columns]
+        return bytes(pa.schema(columns, {REMARKS: self.comment} if self.comment else None).serialize())
 
 
 def shown(tokens: list[Token]) -> str | None:

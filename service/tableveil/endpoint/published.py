@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-import pyarrow as pa
-
 from tableveil.answers import SPREAD_SCHEMAS
 from tableveil.backend import folded
-from tableveil.endpoint.information import CATALOG, REMARKS, write_information
+from tableveil.endpoint.information import PublishedTable, write_information
 from tableveil.endpoint.query_process import file_of
 from tableveil.endpoint.query_processes import QueryProcesses, schema_from
 from tableveil.endpoint.remembered import Remembered
@@ -29,33 +27,6 @@ _SECONDS_TO_READ = 60.0
 _MOST_FILES = 10_000
 _MOST_LISTINGS = 64
 """Sets of tables that are remembered: one for all callers with the same grants."""
-
-
-@dataclass(frozen=True)
-class PublishedTable:
-    """A table of a release, with its columns in Arrow's types; their metadata tell DuckDB's types, and the comments."""
-
-    release: int
-    schema: str
-    name: str
-    columns: pa.Schema
-    comment: str = ""
-
-    @cached_property
-    def folded_name(self) -> tuple[str, str]:
-        """The schema and the name by which statements find it."""
-        return folded(self.schema), folded(self.name)
-
-    @cached_property
-    def described(self) -> bytes:
-        """The columns, each with what Flight SQL tells of columns, in Arrow's format."""
-        place = {
-            **{"ARROW:FLIGHT:SQL:CATALOG_NAME": CATALOG, "ARROW:FLIGHT:SQL:DB_SCHEMA_NAME": self.schema},
-            **{"ARROW:FLIGHT:SQL:TABLE_NAME": self.name, "ARROW:FLIGHT:SQL:IS_READ_ONLY": "1"},
-            "ARROW:FLIGHT:SQL:IS_SEARCHABLE": "1",
-        }
-        columns = [column.with_metadata({**(column.metadata or {}), **place}) for column in self.columns]
-        return bytes(pa.schema(columns, {REMARKS: self.comment} if self.comment else None).serialize())
 
 
 @dataclass(frozen=True, eq=False)

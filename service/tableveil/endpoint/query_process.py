@@ -30,7 +30,8 @@ import pyarrow as pa
 
 from tableveil.answers import MACROS, SPREAD_SCHEMAS
 from tableveil.backend import arrow_type, cleared, folded
-from tableveil.endpoint.grammar import WIDTH_BUCKET, quoted, require_same
+from tableveil.endpoint.duckdb_tree import require_same
+from tableveil.endpoint.grammar import WIDTH_BUCKET, quoted
 from tableveil.endpoint.information import CATALOG, create_views, described
 from tableveil.endpoint.labels import LookInFiles, ReleaseTable, Values
 from tableveil.endpoint.spread import MOST_ROWS, SpreadAnswer, estimated_tables, without_limit

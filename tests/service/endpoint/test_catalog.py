@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from tableveil.endpoint.catalog import COMMANDS
-from tableveil.endpoint.published import PublishedTable
+from tableveil.endpoint.information import PublishedTable
 from tableveil.errors import InvalidError
 from tableveil.flight_sql import flight_sql_pb2 as sql
 

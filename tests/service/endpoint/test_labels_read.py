@@ -7,8 +7,8 @@ import adbc_driver_flightsql.dbapi as flight_sql
 import duckdb
 import pytest
 
+from tableveil.endpoint.duckdb_tree import require_same
 from tableveil.endpoint.endpoint import Endpoint
-from tableveil.endpoint.grammar import require_same
 from tableveil.endpoint.labels import LabelColumn, LookInFiles, ReleaseTable
 from tableveil.endpoint.statement import CheckedStatement, check
 from tableveil.errors import InvalidError

@@ -7,7 +7,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tableveil.endpoint.grammar import FUNCTIONS, require_same
+from tableveil.endpoint.duckdb_tree import require_same
+from tableveil.endpoint.grammar import FUNCTIONS
 from tableveil.endpoint.labels import ReleaseTable
 from tableveil.endpoint.statement import CheckedStatement, check
 from tableveil.errors import InvalidError, NotFoundError
