@@ -35,8 +35,11 @@ COPY, ONE, FIVE, FITS = "copy of the rows", "one table", "five tables", "fits of
 GOALS: Mapping[int, tuple[float, float]] = {1_000_000: (3.0, 12.0), 10_000_000: (30.0, 120.0)}
 """By rows: the CPU seconds of one table and of five."""
 
-MOST_COPIES = 3.0, 8.0
-"""One table and five may take so many times the CPU seconds of a copy, which runs in the same process before them."""
+MOST_COPIES = 3.0, 12.0
+"""One table and five may take so many times the CPU seconds of a copy, which runs in the same process before them.
+
+A copy of 10 million rows took 10.2 CPU seconds where the goals are 30 and 120.
+"""
 
 
 @dataclass(frozen=True, slots=True)
