@@ -9,7 +9,7 @@ from tableveil.errors import shortened
 from tableveil.policy import AROUND_ELEMENTS, Elements
 
 _DELIMITERS = ("|", ";", ", ", "\n")
-_ALSO_IN_OTHERS = (",", "/", "+", "&", "#", "~", "^", " ")
+_ALSO_IN_OTHERS = (",", "/", "+", "&", "#", "~", "^", ":", " ")
 """Delimiters that dates, amounts and names have as well: elements of lists also stand alone, or at several places."""
 
 _LEAST_SHARE = 0.05
@@ -78,7 +78,7 @@ def _seen(records: Mapping[str, int], elements: Elements, split: Callable[[str],
 
 
 def _exchange(delimiter: str, cells: Iterable[Sequence[str]]) -> bool:
-    """Whether most elements stand at several places, and some cells have more than others; not just words of texts."""
+    """Whether most elements stand at several places, and some cells have more than others; no texts, no times."""
     lengths, places = set[int](), defaultdict[str, set[int]](set)
     for cell in cells:
         lengths.add(len(cell))
@@ -86,7 +86,8 @@ def _exchange(delimiter: str, cells: Iterable[Sequence[str]]) -> bool:
             places[element].add(place)
     most = _RECURRING * len(places)
     words = delimiter == " " and sum(map(_has_digit, places)) < most
-    return len(lengths) > 1 and not words and sum(len(each) > 1 for each in places.values()) >= most
+    times = delimiter == ":" and sum(map(str.isdigit, places)) >= most
+    return len(lengths) > 1 and not (words or times) and sum(len(each) > 1 for each in places.values()) >= most
 
 
 def _has_digit(element: str) -> bool:

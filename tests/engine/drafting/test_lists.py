@@ -22,7 +22,7 @@ def cells(joined: Callable[[Sequence[str]], str], lists: float, seed: int = 1) -
     )
 
 
-@pytest.mark.parametrize("delimiter", ["|", ";", ", ", "", ",", "/", "+", "&", "#", "~", "^", " ", "\n"])
+@pytest.mark.parametrize("delimiter", ["|", ";", ", ", "", ",", "/", "+", "&", "#", "~", "^", ":", " ", "\n"])
 def test_lists_are_seen(delimiter: str) -> None:
     found = cells(delimiter.join if delimiter else json.dumps, 0.3)
     seen = seen_lists(found)
@@ -57,6 +57,7 @@ def test_brackets_and_quotes_are_of_no_element(written: Callable[[Sequence[str]]
         [f"{1 + n % 28:02}/{1 + n % 12:02}/{1990 + n % 31}" for n in range(400)],
         [f"{last},{first}" for last in ("Smith", "Jones", "Lee") for first in ("Ann", "Bob", "Kim", "Lee")],
         ["acute pain", "pain", "chronic pain", "lung cancer", "cancer of lung", "asthma", "acute asthma"],
+        [f"{hour}:{minute:02}" for hour in range(24) for minute in (0, 9, 12, 15)] + ["1:02:12", "2:15:09"],
         ["A+", "A-", "B+", "0+", "AB+", "R&D", "n/a", "mild"],
     ],
 )
