@@ -103,6 +103,14 @@ _TIMES = {
     **{" 9:9 P": " %I:%M %p", " 9:9:9 P": " %I:%M:%S %p"},
 }
 
+_DAY, _MONTH = "(0[1-9]|[12][0-9]|3[01])", "(0[1-9]|1[0-2])"
+_DIGITS: Mapping[str, tuple[str, int, tuple[str, ...]]] = {
+    "YYYYMMDD": (f"(19|20)[0-9]{{2}}{_MONTH}{_DAY}", 3, ("%Y%m%d",)),
+    "DDMMYYYY": (f"{_DAY}{_MONTH}(19|20)[0-9]{{2}}", 3, ("%d%m%Y",)),
+    "YYMMDD": (f"[0-9]{{2}}{_MONTH}{_DAY}|{_DAY}{_MONTH}[0-9]{{2}}", 10, ("%d%m%y", "%y%m%d")),
+}
+"""Days of digits alone: from so many values, or one of births, that no other numbers are all like them."""
+
 _MONTHS = (
     "^[^a-z]*(jan|jen|gen|ene|feb|fev|mar|mrz|mrt|maa|apr|avr|abr|mai|may|mag|maj|mei|maio|jun|jui|giu|jul|lug|aug|aou|ago|"
     "sep|set|oct|okt|out|ott|nov|dec|dez|dic)[a-z]*[^a-z]*$"
@@ -110,9 +118,12 @@ _MONTHS = (
 """The first letters of months in seven languages; the database reads English ones alone."""
 
 _SHAPES = {
-    day + time: tuple(form and form + behind for form in forms)
-    for day, forms in _DATES.items()
-    for time, behind in _TIMES.items()
+    **{
+        day + time: tuple(form and form + behind for form in forms)
+        for day, forms in _DATES.items()
+        for time, behind in _TIMES.items()
+    },
+    **{shape: forms for shape, (_, _, forms) in _DIGITS.items()},
 }
 
 
@@ -290,7 +301,7 @@ def _contents(session: Session, path: Path, how: CsvFormat, names: Sequence[str]
     shapes = ", ".join(text(shape).sql("duckdb") for shape in _SHAPES)
     numbers = " ".join(
         f"WHEN regexp_full_match({trimmed}, {text(pattern).sql('duckdb')}) THEN {text(kind).sql('duckdb')}"
-        for kind, pattern in _NUMBER_KINDS.items()
+        for kind, pattern in ({kind: digits for kind, (digits, _, _) in _DIGITS.items()} | _NUMBER_KINDS).items()
     )
     kind = (
         f"CASE WHEN {trimmed} = '' OR lower({trimmed}) IN ({nothing}) THEN 'nothing' "
@@ -320,6 +331,11 @@ def _contents(session: Session, path: Path, how: CsvFormat, names: Sequence[str]
         contents[position].kinds[kind] += count
         padded[position] += blanks_around
         lengths[position] |= {shortest, longest}
+    for one in contents:
+        for shape in _DIGITS.keys() & one.kinds.keys():
+            seen, least = one.kinds[shape], 1 if meaning_of(one.name) is Meaning.BIRTH else _DIGITS[shape][1]
+            if seen < least or one.kinds.total() - seen > _MISTAKES * seen:
+                one.kinds["whole"] += one.kinds.pop(shape)
     return [
         replace(one, led=bool(one.kinds) and not unled[i], padded=bool(padded[i]), filled=len(lengths[i]) == 1)
         for i, one in enumerate(contents)
@@ -491,6 +507,14 @@ def _with_dates(
 ) -> CsvFormat:
     """The format that fits the most columns of dates, and that of timestamps likewise."""
     shapes = {one.name: max(_SHAPES, key=lambda shape: one.kinds[shape]) for one in contents if one.mostly(_SHAPES)}
+    if any(shape not in _DIGITS and ":" not in shape for shape in shapes.values()):
+        digits = [name for name, shape in shapes.items() if shape in _DIGITS]
+        shapes = {name: shape for name, shape in shapes.items() if name not in digits}
+        if digits:
+            doubts.append(
+                f"Digits that are days stand in {_named(digits)}, and other dates are written in another way: they "
+                "stay as they are."
+            )
     fitting, foreign = _fitting_forms(session, path, how, contents, shapes)
     if foreign:
         doubts.append(f"Months have names in another language than English in {_named(foreign)}: it stays text.")
