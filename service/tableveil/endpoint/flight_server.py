@@ -211,7 +211,7 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
         command = _command(descriptor.command)
         with self._calls.passed(context, _name(command)):
             if not isinstance(command, sql.CommandPreparedStatementQuery):
-                hint = "An endpoint is read only. Instead of executemany, execute a SELECT once for each row."
+                hint = "An endpoint is read only. Instead of executemany, execute a SELECT with rows of parameters."
                 raise InvalidError.of("COMMAND_INVALID", "command", "a change", "parameters of a SELECT", hint)
             statement = BoundStatement.of(command.prepared_statement_handle)
             bound = BoundStatement(statement.query, _parameters(reader))
@@ -329,7 +329,7 @@ def _parameters(reader: flight.MetadataRecordBatchReader) -> str:
             size += chunk.data.nbytes
             if size > LARGEST_PARAMETERS:
                 actual = f"more than {LARGEST_PARAMETERS:,} bytes"
-                raise InvalidError.of("PARAMETERS_INVALID", "parameters", actual, "one row of parameters")
+                raise InvalidError.of("PARAMETERS_INVALID", "parameters", actual, "fewer or shorter ones")
         return encoded(pa.Table.from_batches(batches, reader.schema))
     except _DAMAGED:
         damaged, whole = "values that cannot be read", "whole values of Arrow"

@@ -214,11 +214,12 @@ class LookInFiles:
         self,
         connection: duckdb.DuckDBPyConnection,
         attach: Callable[[int], str],
-        values: Callable[[int, Sequence[str]], Values | None] = lambda *_: None,
+        rows: Callable[[int, Sequence[str]], Sequence[Values] | None] = lambda *_: None,
     ) -> None:
-        """`attach` gives the name of the database of a release, `values` those of parameters, if they are bound."""
+        """`attach` gives the name of the database of a release, `rows` those of parameters, if they are bound."""
         self._connection = connection
-        self._values = values
+        self._rows = rows
+        self.rows: Sequence[Values] | None = None
         self.bound: Values | None = None
         self.attach = cache(attach)
         self.columns = cache(self._columns)
@@ -226,8 +227,8 @@ class LookInFiles:
         self.estimates = cache(self._estimates)
 
     def bind(self, parameters: int, names: Sequence[str]) -> None:
-        """Takes the values of so many parameters, if these are bound already; `names` are theirs if they have any."""
-        self.bound = self._values(parameters, names)
+        """Takes the rows of so many parameters, if these are bound already; `names` are theirs if they have any."""
+        self.rows = self._rows(parameters, names)
 
     def _columns(self, table: ReleaseTable) -> Columns:
         """The columns, by the names and types that every release gives to columns beside labels.

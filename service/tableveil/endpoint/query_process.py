@@ -20,13 +20,15 @@ import struct
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import duckdb
 import pyarrow as pa
+from duckdb.sqltypes import DuckDBPyType
 
 from tableveil.answers import MACROS, SPREAD_SCHEMAS
 from tableveil.backend import arrow_type, cleared, folded
@@ -42,6 +44,9 @@ _LENGTH = struct.Struct(">I")
 
 Message = dict[str, Any]
 """A JSON object."""
+
+Types = Sequence[DuckDBPyType]
+"""The types of the columns of an answer."""
 
 
 class Ended(Exception):
@@ -86,6 +91,9 @@ UNCOUNTED = 1.5
 
 HINT = "tableveil.hint"
 """The key of the hint in the metadata of a schema."""
+
+MOST_BOUND = 1_000
+"""The most rows of parameters of one statement, which is planned and run for each."""
 
 _DEEPEST_CALLS = 5_000
 _SECONDS_BETWEEN_LOOKS = 0.02
@@ -201,7 +209,7 @@ def _queried(connection: duckdb.DuckDBPyConnection, request: Message, answers: B
 
     tables = {(schema, name): number for schema, name, number in request["tables"]}
 
-    def bound(count: int, names: Sequence[str]) -> Values | None:
+    def bound(count: int, names: Sequence[str]) -> Sequence[Values] | None:
         return _values(connection, request["parameters"], count, names) if request["parameters"] else None
 
     in_files = LookInFiles(connection, attach, bound)
@@ -218,63 +226,92 @@ def _queried(connection: duckdb.DuckDBPyConnection, request: Message, answers: B
             connection.execute(macro.created())
     _lock(connection)
     require_same(connection, checked)
-    values = in_files.bound
+    rows: Sequence[Values | None] = [None] if in_files.rows is None else in_files.rows
     account = {"releases": sorted(checked.releases), "parameters": checked.parameters, "names": checked.names}
-    if checked.parameters and values is None:
+    unknown: Values | None = dict.fromkeys(checked.names) if checked.names else [None] * checked.parameters or None
+    if checked.parameters and in_files.rows is None:
         if request["rows"]:
             raise InvalidError.of("PARAMETERS_MISSING", "parameters", "none", f"{checked.parameters}, bound to it")
         # JDBC takes a statement without columns for a change, and few columns depend on the values.
-        unknown: Values = dict.fromkeys(checked.names) if checked.names else [None] * checked.parameters
         try:
             return {**account, "schema": _base64(_hinted(_schema(connection, checked, unknown), checked))}
         except duckdb.Error:
             return {**account, "schema": None}
+    first, types = rows[0] if rows else unknown, _types(connection, checked, rows)
     if not request["rows"]:
-        schema = _schema(connection, checked, values)
-        hinted = _spread(connection, checked, values, schema)[0] if request.get("spread") else _hinted(schema, checked)
+        schema = _schema(connection, checked, first, types)
+        hinted = _hinted(schema, checked)
+        if request.get("spread"):
+            hinted, _ = _spread(connection, checked, rows, types, schema)
         return {**account, "schema": _base64(hinted)}
     # It may take long until the rows begin.
     send(answers, {**account, "schema": None})
     if request.get("spread"):
-        schema, rows_of = _spread(connection, checked, values, _schema(connection, checked, values))
-        reader = rows_of()
+        schema, answer = _spread(connection, checked, rows, types, _schema(connection, checked, first, types))
+        batches: Iterable[pa.RecordBatch] = answer().to_batches()
     else:
-        whole = connection.execute(checked.statement, values) if checked.described else None
-        answer: Any = whole or _query(connection, checked.text, values)
-        reader = answer.to_arrow_reader(ROWS_IN_BATCH)
-        schema = _hinted(reader.schema, checked)
+        readers = (_reader(connection, checked, values, types) for values in rows or [unknown])
+        reader = next(readers)
+        schema, batches = _hinted(reader.schema, checked), chain.from_iterable(chain([reader], readers))
     _base64(schema)
     send(answers, {"rows": 0})
-    rows = 0
+    count = 0
     with pa.ipc.new_stream(answers, schema) as stream:
-        for batch in reader:
-            rows += batch.num_rows
-            for part in parts(cleared(batch)):
+        for batch in batches if rows else ():
+            count += batch.num_rows
+            for part in parts(pa.record_batch(cleared(batch).columns, schema=schema)):
                 stream.write_batch(part)
-    return {"rows": rows}
+    return {"rows": count}
+
+
+def _types(
+    connection: duckdb.DuckDBPyConnection, checked: CheckedStatement, rows: Sequence[Values | None]
+) -> Types | None:
+    """The types of columns that hold the answers to several rows of parameters: NULL is of no type."""
+    if len(rows) < 2 or checked.described:
+        return None
+    found = {tuple(map(str, connection.sql(checked.text, params=values).types)) for values in rows}
+    each = (f"SELECT {', '.join(f'CAST(NULL AS {type_})' for type_ in types)}" for types in sorted(found))
+    return connection.sql(" UNION ALL ".join(each)).types
+
+
+def _reader(
+    connection: duckdb.DuckDBPyConnection, checked: CheckedStatement, values: Values | None, types: Types | None
+) -> pa.RecordBatchReader:
+    whole = connection.execute(checked.statement, values) if checked.described else None
+    answer: Any = whole or _query(connection, checked.text, values, types)
+    return answer.to_arrow_reader(ROWS_IN_BATCH)
 
 
 def _spread(
-    connection: duckdb.DuckDBPyConnection, checked: CheckedStatement, values: Values | None, schema: pa.Schema
-) -> tuple[pa.Schema, Callable[[], pa.RecordBatchReader]]:
-    """The columns of a statement's answer with the spread of its numbers, and what reads the rows."""
+    connection: duckdb.DuckDBPyConnection,
+    checked: CheckedStatement,
+    rows: Sequence[Values | None],
+    types: Types | None,
+    schema: pa.Schema,
+) -> tuple[pa.Schema, Callable[[], pa.Table]]:
+    """The columns of a statement's answer with the spread of its numbers, and what gives the rows."""
     estimated, spread = estimated_tables(checked), SpreadAnswer(checked, schema)
 
-    def answer(text: str) -> pa.Table:
-        return _query(connection, text, values).limit(MOST_ROWS + 1).to_arrow_reader(ROWS_IN_BATCH).read_all()
+    def answers(text: str) -> list[pa.Table]:
+        asked = (_query(connection, text, values, types).limit(MOST_ROWS + 1) for values in rows)
+        return [query.to_arrow_reader(ROWS_IN_BATCH).read_all() for query in asked]
 
-    def rows() -> pa.RecordBatchReader:
-        answers = [answer(checked.text)]
+    def table() -> pa.Table:
+        under_each = [answers(checked.text)]
         for schema in SPREAD_SCHEMAS:
             for table in estimated:
                 _create_view(connection, table, f"{alias_of(table.release)}.{quoted(schema)}")
-            answers.append(answer(without_limit(checked.text)))
-        return spread.table(answers).to_reader()
+            under_each.append(answers(without_limit(checked.text)))
+        found = map(spread.table, zip(*under_each, strict=True))
+        return pa.concat_tables([spread.schema.empty_table(), *found])
 
-    return spread.schema.with_metadata({HINT: spread.words}), rows
+    return spread.schema.with_metadata({HINT: spread.words}), table
 
 
-def _schema(connection: duckdb.DuckDBPyConnection, checked: CheckedStatement, values: Values | None) -> pa.Schema:
+def _schema(
+    connection: duckdb.DuckDBPyConnection, checked: CheckedStatement, values: Values | None, types: Types | None = None
+) -> pa.Schema:
     """The schema of the rows; nothing runs."""
     if checked.described:
         # ANALYZE would run the statement.
@@ -283,7 +320,7 @@ def _schema(connection: duckdb.DuckDBPyConnection, checked: CheckedStatement, va
             return _columns(connection.sql(f"FROM ({statement})", params=values))
         reader: pa.RecordBatchReader = connection.execute(statement, values).to_arrow_reader()
         return reader.schema
-    return _columns(_query(connection, checked.text, values))
+    return _columns(_query(connection, checked.text, values, types))
 
 
 def _hinted(schema: pa.Schema, checked: CheckedStatement) -> pa.Schema:
@@ -297,10 +334,12 @@ def _columns(query: duckdb.DuckDBPyRelation) -> pa.Schema:
     return pa.schema([field.with_name(name) for name, field in fields])
 
 
-def _query(connection: duckdb.DuckDBPyConnection, text: str, values: Values | None = None) -> duckdb.DuckDBPyRelation:
-    """The query, with its columns in types that Arrow has."""
+def _query(
+    connection: duckdb.DuckDBPyConnection, text: str, values: Values | None = None, as_types: Types | None = None
+) -> duckdb.DuckDBPyRelation:
+    """The query, with its columns in types that Arrow has, or in those for other rows of parameters as well."""
     relation = connection.sql(text, params=values)
-    types, wanted = list(map(str, relation.types)), list(map(arrow_type, relation.types))
+    types, wanted = list(map(str, relation.types)), list(map(arrow_type, as_types or relation.types))
     if types == wanted:
         return relation
     places = [f"c{place}" for place in range(len(types))]
@@ -345,33 +384,36 @@ def _lock(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("SET GLOBAL lock_configuration = true")
 
 
-def _values(connection: duckdb.DuckDBPyConnection, encoded: str, expected: int, names: Sequence[str]) -> Values:
-    """The values of the parameters, by their names if these have any: those of the sent columns, or in their order."""
+def _values(
+    connection: duckdb.DuckDBPyConnection, encoded: str, expected: int, names: Sequence[str]
+) -> Sequence[Values]:
+    """The rows of parameters, by their names if these have any: those of the sent columns, or in their order."""
     try:
         bound_table = pa.ipc.open_stream(base64.b64decode(encoded)).read_all()
         # Arrow trusts the offsets that it is sent: others would read from this process, instead of from the values.
         bound_table.validate(full=True)
         rows, columns = bound_table.num_rows, bound_table.num_columns
-        values = [value for column in bound_table.columns for value in column.to_pylist()] if rows == 1 else []
-        if values and columns == expected:
-            connection.execute(f"SELECT {', '.join('?' * columns)}", values).fetchall()
+        fits = rows <= MOST_BOUND and columns == expected
+        lists = [column.to_pylist() for column in bound_table.columns] if fits else []
+        values = list(map(list, zip(*lists, strict=True))) if lists else [[]] * min(rows, MOST_BOUND)
+        if lists and rows:
+            connection.executemany(f"SELECT {', '.join('?' * columns)}", values)
     except MemoryError:
         raise
     except Exception:
         # pyarrow, Python and DuckDB have many errors for values of types that they do not convert.
         damaged, whole = "values that cannot be read", "whole values of Arrow, of types that DuckDB has"
         raise InvalidError.of("PARAMETERS_INVALID", "parameters", damaged, whole) from None
-    if rows != 1 or columns != expected:
-        size = f"{rows} rows of {columns} parameters"
-        hint = "Execute the statement once for each row, or join VALUES of the rows." if rows > 1 else ""
-        raise InvalidError.of("PARAMETERS_INVALID", "parameters", size, f"one row of {expected}", hint)
+    if not fits:
+        size = f"{rows:,} rows of {columns} parameters"
+        hint = "Execute the statement for some of the rows, or join VALUES of them." if columns == expected else ""
+        expected_rows = f"at most {MOST_BOUND:,} rows of {expected}"
+        raise InvalidError.of("PARAMETERS_INVALID", "parameters", size, expected_rows, hint)
     if not names:
         return values
-    sent = {folded(name): value for name, value in zip(bound_table.column_names, values, strict=True)}
-    wanted = [folded(name) for name in names]
-    if set(sent) == set(wanted):
-        values = [sent[name] for name in wanted]
-    return dict(zip(names, values, strict=True))
+    sent, wanted = list(map(folded, bound_table.column_names)), list(map(folded, names))
+    places = list(map(sent.index, wanted)) if set(sent) == set(wanted) else range(columns)
+    return [dict(zip(names, (row[place] for place in places), strict=True)) for row in values]
 
 
 def _told(error: Exception, request: Message) -> TableveilError:

@@ -17,7 +17,7 @@ from tableveil.endpoint.grammar import SERIES, AnalystSql, Edit, edited, end_of,
 from tableveil.endpoint.information import CATALOG, DEFAULT_SCHEMA, INFORMATION, INFORMATION_VIEWS, INFORMED, shown
 from tableveil.endpoint.label_rule import LabelRule, completions
 from tableveil.endpoint.label_sources import LabelSources
-from tableveil.endpoint.labels import ESTIMATED, LookInFiles, ReleaseTable
+from tableveil.endpoint.labels import ESTIMATED, LookInFiles, ReleaseTable, Values
 from tableveil.errors import NotFoundError, nearest, shortened
 
 MOST_CHARACTERS = 100_000
@@ -146,7 +146,10 @@ def _with_bounds(
     if sources is None:
         return "", ()
     rule = LabelRule(sources)
-    unordered = rule.read()
+    unknown: list[Values | None] = [None]
+    for values in look.rows or unknown:
+        look.bound = values
+        unordered = rule.read()
     if rule.misuses and not lenient:
         raise rule.misuses[0]
     return rule.misuses[0].faults[0].hint if rule.misuses else " ".join(dict.fromkeys(rule.hints)), unordered

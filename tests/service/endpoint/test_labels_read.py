@@ -5,6 +5,7 @@ from pathlib import Path
 
 import adbc_driver_flightsql.dbapi as flight_sql
 import duckdb
+import pyarrow as pa
 import pytest
 
 from tableveil.endpoint.duckdb_tree import require_same
@@ -311,6 +312,15 @@ def test_parameters_are_texts_as_any_other(ann: flight_sql.Connection) -> None:
         for text in ("42", "[9, 10]"):
             with pytest.raises(flight_sql.Error, match="LABELS_MISREAD"):
                 cursor.execute(statement, (text, 0))
+        # Each row has to ask for whole labels.
+        for texts in ((">= 90", "42"), ("[9, 10]", ">= 90"), ("[9, 10]", "[9, 80]"), (">= 90", None, "gone")):
+            with pytest.raises(flight_sql.Error, match="LABELS_MISREAD"):
+                cursor.execute(statement, pa.record_batch({"age": texts, "charge": [0] * len(texts)}))
+        cursor.execute(statement, pa.record_batch({"age": [">= 90", None, "*"], "charge": [0, 0, None]}))
+        assert cursor.fetchall() == [(3,), (0,), (0,)]
+        listed = pa.record_batch({"a": [">= 90", "[9, 10]"], "b": ["*", "[9, 80]"]})
+        cursor.execute("SELECT count(*) FROM stays WHERE age IN (?, ?)", listed)
+        assert cursor.fetchall() == [(3,), (6,)]
 
 
 @pytest.mark.parametrize(

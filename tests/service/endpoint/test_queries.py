@@ -156,10 +156,60 @@ def test_parameters_are_bound(ann: flight_sql.Connection) -> None:
     assert "PARAMETERS_INVALID" in refused(ann, "SELECT ?", 1, 2)
     assert "PARAMETERS_MISSING" in refused(ann, "SELECT ?")
     with ann.cursor() as cursor:
-        with pytest.raises(Error, match="execute a SELECT once for each row"):
+        with pytest.raises(Error, match="execute a SELECT with rows of parameters"):
             cursor.executemany("SELECT ?", [(1,), (2,)])
-        with pytest.raises(Error, match="once for each row, or join VALUES of the rows"):
-            cursor.execute("SELECT ?", pa.record_batch([[1, 2]], ["x"]))
+
+
+def many(connection: flight_sql.Connection, statement: str, **columns: object) -> pa.Table:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, pa.table(columns))
+        return cursor.fetch_arrow_table()
+
+
+def test_rows_of_parameters_are_asked_one_after_the_other(ann: flight_sql.Connection) -> None:
+    # As the validation suite of ADBC asks.
+    found = many(ann, "SELECT ?, ?", a=pa.array([42, -42, None], pa.int64()), b=["", None, "bar"])
+    assert [tuple(row.values()) for row in found.rename_columns(["a", "b"]).to_pylist()] == [
+        (42, ""),
+        (-42, None),
+        (None, "bar"),
+    ]
+    statement = "SELECT ward, count(*) AS n, $least AS least FROM discharges WHERE charge >= $least AND ward <> $w"
+    statement += " GROUP BY ward ORDER BY ward LIMIT 1"
+    least, wards = [None, 15, 2**40, 80.5], ["ward 1", "ward 0", "ward 0", None]
+    for of in (least, [None, *map(Decimal, ("15", "33.5")), None], [None, "15", "30", "60"], ["30"], [None] * 4):
+        bound = wards[: len(of)]
+        one_by_one = [row for pair in zip(of, bound, strict=True) for row in rows(ann, statement, *pair)]
+        found = many(ann, statement, W=bound, least=pa.array(of))
+        assert [tuple(row.values()) for row in found.to_pylist()] == one_by_one
+    # A column has the type that holds all answers.
+    assert many(ann, "SELECT ? AS x", x=[1, 2**40, 2]).schema.field("x").type == pa.int64()
+    assert many(ann, "SELECT ? AS x, 'a' AS x", x=[1, 2**40, 2]).column_names == ["x", "x"]
+
+
+def test_no_rows_of_parameters_give_no_rows(ann: flight_sql.Connection) -> None:
+    found = many(ann, "SELECT count(*) AS n FROM discharges WHERE charge > ?", x=pa.array([], pa.int64()))
+    assert (found.num_rows, found.schema.field("n").type) == (0, pa.int64())
+
+
+def test_rows_of_parameters_have_limits(ann: flight_sql.Connection, endpoint: Endpoint) -> None:
+    assert many(ann, "SELECT ? AS x", x=range(1_000)).column("x").to_pylist() == [*range(1_000)]
+    with pytest.raises(Error, match="1,001 rows of 1 parameters; expected at most 1,000 rows of 1"):
+        many(ann, "SELECT ?", x=range(1_001))
+    with pytest.raises(Error, match="2 rows of 2 parameters; expected at most 1,000 rows of 1"):
+        many(ann, "SELECT ?", x=[1, 2], y=[1, 2])
+    with pytest.raises(Error, match="Could not convert string 'a' to INT"):
+        many(ann, "SELECT CAST(? AS INTEGER)", x=["1", "a"])
+    assert "PARAMETERS_MISSING" in refused(ann, "SELECT ?")
+    assert rows(ann, "SELECT 1") == [(1,)]
+
+
+@pytest.mark.parametrize("word", ["EXPLAIN", "EXPLAIN ANALYZE", "DESCRIBE", "SUMMARIZE"])
+def test_rows_of_parameters_of_statements_about_statements(ann: flight_sql.Connection, word: str) -> None:
+    one, two = (
+        many(ann, f"{word} SELECT ward, ? AS x FROM discharges", x=[4] * count).num_rows for count in (1, 2)
+    )
+    assert two == 2 * one > 0
 
 
 def test_parameters_with_offsets_beyond_them_read_no_memory(endpoint: Endpoint) -> None:

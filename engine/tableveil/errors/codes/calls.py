@@ -53,7 +53,7 @@ CODES = {
     "PAGE_SIZE_INVALID": ("The page size is negative or too large.", "Use a size within the bounds."),
     "PAGE_TOKEN_INVALID": ("This list did not give out the page token.", "Begin at the first page."),
     "PARAMETERS_INVALID": (
-        "The parameters are not one row that fits the statement.",
+        "The parameters are no rows that fit the statement, or too many.",
         "Bind one value to each parameter.",
     ),
     "PARAMETERS_MISSING": ("The statement has parameters, and nothing is bound to them.", "Bind a value to each."),
