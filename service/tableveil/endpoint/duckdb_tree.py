@@ -6,7 +6,7 @@ from typing import Any
 import duckdb
 
 from tableveil.backend import folded
-from tableveil.endpoint.grammar import ANSWERS, FUNCTIONS, MADE, SERIES, UNNEST, refused
+from tableveil.endpoint.grammar import ANSWERS, FILTERED, FUNCTIONS, MADE, SERIES, UNNEST, refused
 from tableveil.endpoint.information import CATALOG, DEFAULT_SCHEMA, INFORMED
 from tableveil.endpoint.statement import CheckedStatement
 from tableveil.errors import InvalidError
@@ -34,7 +34,7 @@ _OWN_VIEWS = "SELECT view_name FROM duckdb_views() WHERE internal AND schema_nam
 """DuckDB finds them by their names alone, where these are no longer those of common table expressions."""
 
 _ALLOWED = frozenset(_KINDS.split())
-_OWN = ANSWERS | MADE | SERIES | {UNNEST}
+_OWN = ANSWERS | MADE | SERIES | {UNNEST} | {macro.name for macro in FILTERED.values()}
 _CALLED = FUNCTIONS | _OWN | frozenset(_OWN_NAMES.split())
 
 

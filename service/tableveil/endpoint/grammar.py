@@ -105,6 +105,9 @@ MADE = frozenset({WIDTH_BUCKET.name})
 ANSWERS = frozenset(macro.name for macro in MACROS)
 """Functions of labels, which the process of a query makes itself."""
 
+FILTERED = {macro.name: macro.filtered for macro in MACROS}
+"""Functions that stand for those of labels with FILTER; no statement of an analyst has them."""
+
 _NODES = """
 Add Alias All And Anonymous Any Array Between BitwiseAnd BitwiseNot BitwiseOr Boolean Bracket CTE Case Cast Coalesce
 Column Cube CurrentDate CurrentTimestamp DPipe DataType DataTypeParam Distinct Div Dot EQ Escape Except Exists Extract
@@ -131,6 +134,12 @@ TYPES = frozenset(exp.DType[name] for name in _TYPES.split())
 def is_call(node: object, names: Collection[str]) -> bool:
     """Whether it is a call of one of these functions."""
     return isinstance(node, exp.Anonymous) and folded(node.name) in names
+
+
+def is_answer(node: exp.Expr) -> bool:
+    """Whether it is a call of a function of labels, with FILTER or without."""
+    of = node.unnest()
+    return is_call(of.this if isinstance(of, exp.Filter) else of, ANSWERS)
 
 
 Edit = tuple[int, int, str]
@@ -198,7 +207,7 @@ def _misfit(node: exp.Expr) -> tuple[str, str] | None:
             return f"the parameter {shortened(node.name)}", "?, a number such as $1, or a name such as $age"
         case exp.Table() if more := {part for part, value in node.args.items() if value} - _PARTS_OF_TABLES:
             return f"{', '.join(sorted(more)).upper()} of a table", "a table as it is"
-        case exp.Dot() if not (is_call(node.this.unnest(), ANSWERS) and isinstance(node.expression, exp.Identifier)):
+        case exp.Dot() if not (is_answer(node.this) and isinstance(node.expression, exp.Identifier)):
             return "a part of a value", "parts of what functions of labels answer, such as (tv_mean(age)).low"
         case exp.Lateral() if not isinstance(node.this, (exp.Subquery, exp.Unnest)):
             return "a table function", "tables of releases"

@@ -6,15 +6,27 @@ beside labels have their rule, too: a bound is no value, a rank only sorts, an a
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import compress
+from itertools import accumulate, compress
 from typing import cast
 
 from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
 
 from tableveil.answers import MACROS
 from tableveil.backend import folded
 from tableveil.endpoint import label_words as words
-from tableveil.endpoint.grammar import AGGREGATES, ANSWERS, COLUMNS, Edit, end_of, is_call, quoted, refused
+from tableveil.endpoint.grammar import (
+    AGGREGATES,
+    ANSWERS,
+    COLUMNS,
+    FILTERED,
+    AnalystSql,
+    Edit,
+    end_of,
+    is_call,
+    quoted,
+    refused,
+)
 from tableveil.endpoint.label_sources import LabelMeaning, LabelSources, items, results, too_wide
 from tableveil.endpoint.label_words import misread
 from tableveil.endpoint.labels import ANY, Part, UnknownTextError
@@ -289,21 +301,38 @@ _KNOWN = "(VALUES ('a label', 0::BIGINT, 17::BIGINT)) AS known (label, least, mo
 _FUNCTIONS = {macro.name: macro for macro in MACROS}
 
 
-def completions(tree: exp.Expr, sources: LabelSources | None) -> Iterator[Edit]:
-    """The bounds that calls of functions of labels take after their label."""
+def completions(tree: exp.Expr, sources: LabelSources | None, written: str) -> Iterator[Edit]:
+    """What calls of functions of labels take: bounds after their label, and the condition of FILTER as the last."""
     for call in tree.find_all(exp.Anonymous):
         if is_call(call, ANSWERS) and (edit := _completed(call, sources)):
             yield edit
+        if is_call(call, ANSWERS) and isinstance(call.parent, exp.Filter) and call.parent.this is call:
+            yield from _filtered(call, call.parent, written)
+
+
+def _filtered(call: exp.Anonymous, filter_: exp.Filter, written: str) -> Iterator[Edit]:
+    name = folded(call.name)
+    if any(isinstance(part, exp.Query) or is_call(part, {"random"}) for part in filter_.expression.walk()):
+        # DuckDB writes the condition for each use of the label.
+        found, hint = f"{name} with FILTER of a subquery, or of chance", "Let a subquery in FROM select it as a column."
+        raise refused(found, "a condition that columns tell", hint)
+    tokens = [token for token in AnalystSql().tokenize(written) if token.start > call.meta["end"]]
+    signs = ((token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN) for token in tokens)
+    end = list(accumulate(signs)).index(0)
+    # DuckDB lets FILTER be without WHERE.
+    last = tokens[end + 3] if tokens[end + 3].token_type is TokenType.WHERE else tokens[end + 2]
+    yield call.meta["start"], call.meta["end"] + 1, FILTERED[name].name
+    yield tokens[end].start, last.end + 1, ", "
 
 
 def _completed(node: exp.Anonymous, sources: LabelSources | None) -> Edit | None:
     """Writes the bounds after the label, unless they are there already, as in a file."""
     macro = _FUNCTIONS[folded(node.name)]
     given = len(node.expressions)
-    if isinstance(node.parent, (exp.Filter, exp.Window)) and node.parent.this is node:
-        how = "FILTER" if isinstance(node.parent, exp.Filter) else "OVER"
-        hint = f"Write the condition into WHERE, or {how} after a plain aggregate of estimated values."
-        raise refused(f"{macro.name} with {how}", "a function of labels by itself", hint)
+    call = node.parent if isinstance(node.parent, exp.Filter) else node
+    if isinstance(call.parent, exp.Window) and call.parent.this is call:
+        hint = "Write OVER after a plain aggregate of estimated values."
+        raise refused(f"{macro.name} with OVER", "a function of labels by itself", hint)
     if not macro.of_label or given == len(macro.parameters):
         return None
     expected = f"{macro.name}({', '.join(('column', *macro.parameters[3:]))})"

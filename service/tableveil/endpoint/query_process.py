@@ -33,7 +33,7 @@ from duckdb.sqltypes import DuckDBPyType
 from tableveil.answers import MACROS, SPREAD_SCHEMAS
 from tableveil.backend import arrow_type, cleared, folded
 from tableveil.endpoint.duckdb_tree import require_same
-from tableveil.endpoint.grammar import WIDTH_BUCKET, quoted
+from tableveil.endpoint.grammar import FILTERED, WIDTH_BUCKET, quoted
 from tableveil.endpoint.information import CATALOG, create_views, described
 from tableveil.endpoint.labels import LookInFiles, ReleaseTable, Values
 from tableveil.endpoint.spread import MOST_ROWS, SpreadAnswer, estimated_tables, without_limit
@@ -221,7 +221,7 @@ def _queried(connection: duckdb.DuckDBPyConnection, request: Message, answers: B
     if checked.informed:
         create_views(connection, request["information"])
     # All functions take as long as a small query.
-    for macro in (*MACROS, WIDTH_BUCKET):
+    for macro in (*MACROS, *FILTERED.values(), WIDTH_BUCKET):
         if macro.name in checked.text.lower():
             connection.execute(macro.created())
     _lock(connection)

@@ -119,7 +119,7 @@ def check(
         if look is not None and (whole := with_values(tree, resolver.read, look, written)) != written:
             written = whole
             tree, resolver = _read(written, tables, withdrawn or {})
-        hint, unordered = _with_bounds(tree, resolver, look, lenient=lenient) if look is not None else ("", ())
+        hint, unordered = _with_bounds(tree, written, resolver, look, lenient=lenient) if look is not None else ("", ())
     except RecursionError:
         raise refused("expressions or subqueries that are nested too deeply", "a simpler statement") from None
     text, read = edited(written, resolver.edits), frozenset(resolver.read.values())
@@ -138,11 +138,11 @@ def _read(
 
 
 def _with_bounds(
-    tree: exp.Expr, resolver: _Resolver, look: LookInFiles, *, lenient: bool
+    tree: exp.Expr, written: str, resolver: _Resolver, look: LookInFiles, *, lenient: bool
 ) -> tuple[str, tuple[str, ...]]:
     """Completes calls of functions of labels; the hint if labels mislead, and the statement's columns without order."""
     sources = LabelSources.of(tree, resolver.read, look)
-    resolver.edits += completions(sources.tree if sources is not None else tree, sources)
+    resolver.edits += completions(sources.tree if sources is not None else tree, sources, written)
     if sources is None:
         return "", ()
     rule = LabelRule(sources)

@@ -19,6 +19,13 @@ class Macro:
         """Whether the first arguments are a column of labels and its bounds."""
         return self.parameters[: len(LABEL)] == LABEL
 
+    @property
+    def filtered(self) -> "Macro":
+        """The same of the records of which its last argument is true: a macro takes no FILTER. It calls this one."""
+        kept = (f"CASE WHEN kept THEN {parameter} END" for parameter in LABEL)
+        body = f"{self.name}({', '.join((*kept, *self.parameters[len(LABEL) :]))})"
+        return Macro(f"{self.name}_filtered", (*self.parameters, "kept"), body)
+
     def created(self, database: str = "") -> str:
         """The statement that creates it in the schema `main` of a database."""
         place = f"{database}.main.{self.name}" if database else self.name

@@ -333,6 +333,12 @@ def test_parameters_are_texts_as_any_other(ann: flight_sql.Connection) -> None:
         ("SELECT tv_count_between(a, 1, NULL) FROM (SELECT age AS a, age_from AS f, age_to AS t FROM stays)",
          'SELECT tv_count_between(a, "f", "t", 1, NULL) FROM'),
         ("WITH x AS (FROM stays) SELECT tv_max(age) FROM x AS y", 'tv_max(age, "y"."age_from", "y"."age_to")'),
+        ('SELECT ("tv_Mean"(age /* ( */) FILTER (/* ) */ WHERE charge > (3))).low FROM stays',
+         'SELECT (tv_mean_filtered(age, "age_from", "age_to" /* ( */,  charge > (3))).low FROM'),
+        ("SELECT tv_count_between(age, 9, (10)) FILTER (charge > 3) FROM stays",
+         'SELECT tv_count_between_filtered(age, "age_from", "age_to", 9, (10), charge > 3) FROM'),
+        ("SELECT tv_max(age, age_from, age_to) FILTER (WHERE ward IS NOT NULL) FROM stays",
+         "SELECT tv_max_filtered(age, age_from, age_to,  ward IS NOT NULL) FROM"),
     ],
 )  # fmt: skip
 def test_calls_get_the_bounds_beside_a_label(
@@ -356,8 +362,14 @@ def test_calls_get_the_bounds_beside_a_label(
         ("SELECT tv_mean(age) FROM (SELECT age FROM stays)", "Let the subquery select age_from and age_to as well."),
         ("SELECT tv_count_between(age) FROM stays", "expected tv_count_between(column, low, high)"),
         ("SELECT tv_mean() FROM stays", "tv_mean with 0 arguments"),
-        ("SELECT tv_mean(age) FILTER (WHERE charge > 3) FROM stays", "Write the condition into WHERE, or"),
+        (
+            "SELECT tv_mean(age) FILTER (WHERE random() < 0.5) FROM stays",
+            "Let a subquery in FROM select it as a column.",
+        ),
+        ("SELECT tv_mean(age) FILTER (EXISTS (FROM coded)) FROM stays", "with FILTER of a subquery, or of chance"),
+        ("SELECT tv_mean_filtered(age, age_from, age_to, true) FROM stays", "the function 'tv_mean_filtered'"),
         ("SELECT tv_mean(age, age_from, age_to) OVER () FROM stays", "tv_mean with OVER"),
+        ("SELECT tv_mean(age) FILTER (WHERE charge > 3) OVER () FROM stays", "tv_mean with OVER"),
         # Bounds of another place in FROM are those of other records.
         ("SELECT tv_mean(age) FROM (SELECT a.age, b.age_from, b.age_to FROM stays a, stays b)", "Let the subquery"),
     ],
@@ -387,6 +399,34 @@ def test_a_lenient_endpoint_answers_and_says_what_to_write(place: Path) -> None:
         table.schema.metadata[b"tableveil.hint"] == b"Write (tv_max(age)).low and (tv_max(age)).high"
         b", or ask stays_estimated, which has values in place of labels."
     )
+
+
+FILTERS = (
+    "charge > 30",
+    "charge > 30 OR NULL",
+    "false",
+    "ward IN ('b', '*') AND admitted IS NOT NULL",
+    "age = '>= 90'",
+)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        *("tv_count_between(age, 11, 95)", "tv_share_between(age, NULL, 10)", "tv_mean(age)", "tv_min(age)"),
+        *("tv_max(age)", "tv_median(age)", "tv_quantile(age, 0.8)", "tv_mean(admitted)", "tv_quantile(noted, 0)"),
+        "tv_count_between(admitted, DATE '2024-01-01', DATE '2024-06-30')",
+    ],
+)
+def test_filters_of_functions_are_those_of_their_records(ann: flight_sql.Connection, call: str) -> None:
+    for condition in FILTERS:
+        filtered = ask(ann, f"SELECT {call} FILTER (WHERE {condition}), {call} FROM stays")
+        one_by_one = ask(ann, f"SELECT (SELECT {call} FROM stays WHERE {condition}), (SELECT {call} FROM stays)")
+        assert filtered == one_by_one, condition
+    grouped = f"SELECT ward, {call} FILTER (WHERE charge > ward_rank * 20) FROM stays GROUP BY ward"
+    wards = [(ward, ask(ann, f"SELECT {call} FROM stays WHERE ward_rank = {rank} AND charge > {rank * 20}")[0][0])
+             for rank, ward in enumerate(("a", "b", "*"), 1)]  # fmt: skip
+    assert sorted(ask(ann, grouped), key=repr) == sorted(wards, key=repr)
 
 
 def test_answers_are_right(ann: flight_sql.Connection) -> None:

@@ -155,9 +155,8 @@ def test_parameters_are_bound(ann: flight_sql.Connection) -> None:
     assert rows(ann, "SELECT $2, $1, $2", 1, "x") == [("x", 1, "x")]
     assert "PARAMETERS_INVALID" in refused(ann, "SELECT ?", 1, 2)
     assert "PARAMETERS_MISSING" in refused(ann, "SELECT ?")
-    with ann.cursor() as cursor:
-        with pytest.raises(Error, match="execute a SELECT with rows of parameters"):
-            cursor.executemany("SELECT ?", [(1,), (2,)])
+    with ann.cursor() as cursor, pytest.raises(Error, match="execute a SELECT with rows of parameters"):
+        cursor.executemany("SELECT ?", [(1,), (2,)])
 
 
 def many(connection: flight_sql.Connection, statement: str, **columns: object) -> pa.Table:
@@ -206,9 +205,7 @@ def test_rows_of_parameters_have_limits(ann: flight_sql.Connection, endpoint: En
 
 @pytest.mark.parametrize("word", ["EXPLAIN", "EXPLAIN ANALYZE", "DESCRIBE", "SUMMARIZE"])
 def test_rows_of_parameters_of_statements_about_statements(ann: flight_sql.Connection, word: str) -> None:
-    one, two = (
-        many(ann, f"{word} SELECT ward, ? AS x FROM discharges", x=[4] * count).num_rows for count in (1, 2)
-    )
+    one, two = (many(ann, f"{word} SELECT ward, ? AS x FROM discharges", x=[4] * count).num_rows for count in (1, 2))
     assert two == 2 * one > 0
 
 
