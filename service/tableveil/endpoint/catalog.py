@@ -60,16 +60,8 @@ _TYPE_INFO = {
     **{"maximum_scale": _NUMBER, "sql_data_type": _NUMBER, "datetime_subcode": _NUMBER},
     **{"num_prec_radix": _NUMBER, "interval_precision": _NUMBER},
 }
-_NEVER_NULL = [
-    "type_name",
-    "data_type",
-    "nullable",
-    "case_sensitive",
-    "searchable",
-    "fixed_prec_scale",
-    "sql_data_type",
-]
-_TYPES_TOLD = pa.schema([pa.field(name, of, nullable=name not in _NEVER_NULL) for name, of in _TYPE_INFO.items()])
+_NEVER = "type_name data_type nullable case_sensitive searchable fixed_prec_scale sql_data_type"
+_TYPES_TOLD = pa.schema([pa.field(name, of, nullable=name not in _NEVER.split()) for name, of in _TYPE_INFO.items()])
 
 _Tables = Sequence[PublishedTable]
 

@@ -10,7 +10,6 @@ from typing import Any
 from tableveil.audit import Recorder
 from tableveil.endpoint.calls import HEADERS, Calls, HeadersFactory, SignIn, hide_tracebacks
 from tableveil.endpoint.flight_server import METHODS, FlightSql
-from tableveil.endpoint.health import HealthAddress
 from tableveil.endpoint.published import Published
 from tableveil.endpoint.query_processes import QueryProcesses
 from tableveil.endpoint.readers import Readers, RemoteService, Service
@@ -20,6 +19,7 @@ from tableveil.errors import BusyError
 from tableveil.metrics import Metrics
 from tableveil.serving.address import listening_for_probes
 from tableveil.serving.front import Front, Passages
+from tableveil.serving.health import HealthAddress
 from tableveil.serving.log import configure_log
 from tableveil.serving.metrics import listen_for_metrics
 from tableveil.serving.signals import on_signals

@@ -12,22 +12,9 @@ from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.parsers.duckdb import DuckDBParser
 
-from tableveil.answers import MACROS, Macro
+from tableveil.answers import MACROS, WIDTH_BUCKET
 from tableveil.backend import folded
 from tableveil.errors import InvalidError, nearest, shortened
-
-_WANTED = "error('width_bucket: expected two different ends and more than 0 buckets')"
-
-WIDTH_BUCKET = Macro(
-    "width_bucket",
-    ("operand", "low", "high", "buckets"),
-    f"CASE WHEN low = high OR buckets <= 0 THEN CAST({_WANTED} AS BIGINT) "
-    "WHEN (low < high AND operand < low) OR (low > high AND operand > low) THEN 0 "
-    "WHEN (low < high AND operand >= high) OR (low > high AND operand <= high) THEN CAST(buckets + 1 AS BIGINT) "
-    "ELSE CAST(floor((operand - low) * buckets / (high - low)) + 1 AS BIGINT) END",
-)
-"""As SQL:2003 and PostgreSQL have it; DuckDB has none."""
-
 
 # It would write statements of analysts into the log.
 logging.getLogger("sqlglot").disabled = True

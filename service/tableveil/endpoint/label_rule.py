@@ -14,20 +14,10 @@ from sqlglot.tokenizer_core import TokenType
 
 from tableveil.answers import MACROS
 from tableveil.backend import folded
+from tableveil.endpoint import grammar
 from tableveil.endpoint import label_words as words
-from tableveil.endpoint.grammar import (
-    AGGREGATES,
-    ANSWERS,
-    COLUMNS,
-    FILTERED,
-    AnalystSql,
-    Edit,
-    end_of,
-    is_call,
-    quoted,
-    refused,
-)
-from tableveil.endpoint.label_sources import LabelMeaning, LabelSources, items, results, too_wide
+from tableveil.endpoint.grammar import AGGREGATES, ANSWERS, COLUMNS, Edit, end_of, is_call, quoted, refused
+from tableveil.endpoint.label_sources import ARITHMETIC, LabelMeaning, LabelSources, items, results, too_wide
 from tableveil.endpoint.label_words import misread
 from tableveil.endpoint.labels import ANY, Part, UnknownTextError
 from tableveil.errors import InvalidError
@@ -46,7 +36,9 @@ _DIVIDING = frozenset({"ntile", "percent_rank", "cume_dist"})
 _AVERAGES = frozenset(
     ("avg", "mean", "favg", "sum", "fsum", "sumkahan", "median", "quantile", "quantile_cont", "quantile_disc")
 )
+_NOT_OF_RANKS = (AGGREGATES - {"corr"}) | {"list_aggregate", "list_avg", "list_sum"}
 _DECIDES = frozenset({"coalesce", "ifnull"})
+_NULLIF = frozenset({"nullif"})
 _MOST_VALUES = 10_000
 
 
@@ -77,12 +69,14 @@ class LabelRule:
             for place in range(len(node.named_selects)):
                 left, right = list(items(node.this, place)), list(items(node.expression, place))
                 if (meaning := next(filter(None, map(self.sources.meaning, [*left, *right])), None)) is not None:
-                    self._equal(meaning, [right])
+                    self._equal(meaning, [[*left, *right]])
         elif isinstance(node, exp.Ordered) and node.this.name.upper() == "ALL" and not self.sources.meaning(node.this):
             select = node.find_ancestor(exp.Query)
             for item in select.selects if select is not None else []:
                 if (of := self.sources.meaning(item)) is not None:
                     self._sorted(node, of)
+        elif isinstance(node, exp.Ordered) and node.this.is_star:
+            self.misuses.append(misread("ORDER BY * of labels", "names of columns", "Write the names of columns."))
         elif isinstance(node, exp.Join) and str(node.args.get("method")).upper() == "NATURAL":
             self.misuses.append(misread("NATURAL JOIN of labels", "names of columns", "Write JOIN … USING (columns)."))
         is_value = isinstance(node, exp.Subquery) and not isinstance(node.parent, (exp.From, exp.Join, exp.Lateral))
@@ -100,15 +94,17 @@ class LabelRule:
         """Follows an expression outwards to what uses it, and judges that."""
         child, parent, in_tuple = node, node.parent, False
         while parent is not None and not (is_call(parent, _EXTREMES) and not isinstance(child, exp.Order)):
-            is_first = not isinstance(parent, exp.Anonymous) or child is parent.expressions[0]
-            if is_call(parent, {"nullif"}) and is_first:
-                self._compared(parent, child, meaning)
             is_part = isinstance(parent, _GROUPS) or any(part is child for part in results(parent))
-            ends = (is_call(parent, _BY_SECOND) and not is_first) or (meaning.is_bound and is_call(parent, _SHARES))
-            if ends or not is_part:
+            if is_call(parent, _NULLIF) and is_part:
+                self._compared(parent, child, meaning)
+            if meaning.part is Part.RANK and isinstance(parent, ARITHMETIC):
+                self._of_others(parent, meaning)
+            elif not is_part or (meaning.is_bound and is_call(parent, _SHARES)):
                 break
             in_tuple = in_tuple or isinstance(parent, exp.Tuple)
             child, parent = parent, parent.parent
+        if isinstance(parent, exp.Distinct) and child.arg_key == "on":
+            self._apart([meaning])
         if parent is None or isinstance(parent, (exp.Group, exp.Distinct)):
             return
         if isinstance(parent, exp.Window) and child.arg_key == "partition_by":
@@ -128,25 +124,26 @@ class LabelRule:
             return
         if not is_answer and name in _COUNTS:
             distinct = child.unnest() if isinstance(child, exp.Distinct) else None
-            if distinct is not None and is_label and not isinstance(distinct.expressions[0], exp.Tuple):
+            if distinct is not None and part is not Part.RANK and not isinstance(distinct.expressions[0], exp.Tuple):
                 self._refused(meaning, "count(DISTINCT …)")
         elif isinstance(parent, exp.Ordered):
             self._sorted(parent, meaning)
         elif is_ordered and name in _EXTREMES | _BY_SECOND:
             return
-        elif part is Part.RANK and name not in _AVERAGES:
-            others = filter(None, map(self.sources.meaning, parent.iter_expressions()))
-            if any(of.of.table != meaning.of.table for of in others):
-                found = f"the rank of labels in {meaning.of.name}, compared with that of another table"
-                self.misuses.append(
-                    misread(found, "labels, since each table has ranks of its own", "Compare the labels.")
-                )
-        elif is_label and isinstance(parent, _EQUALITIES):
+        elif part is Part.RANK and name not in _NOT_OF_RANKS:
+            self._of_others(parent, meaning)
+        elif is_label and (isinstance(parent, _EQUALITIES) or name in _NULLIF):
             self._compared(parent, child, meaning)
         elif is_label and isinstance(parent, _PATTERNS) and child is parent.this:
             self._alike(parent, child, meaning)
         elif not (meaning.is_bound and self._is_limited(parent, child, meaning)):
             self._refused(meaning, "a comparison" if isinstance(parent, _LIMITS) else name)
+
+    def _of_others(self, node: exp.Expr, rank: LabelMeaning) -> None:
+        others = filter(None, map(self.sources.meaning, node.iter_expressions()))
+        if any(of.of.table != rank.of.table for of in others):
+            found = f"the rank of labels in {rank.of.name}, compared with that of another table"
+            self.misuses.append(misread(found, "labels, since each table has ranks of its own", "Compare the labels."))
 
     def _compared(self, node: exp.Expr, child: exp.Expr, meaning: LabelMeaning) -> None:
         """Judges an equality of labels: with which labels, or texts, and with how many of them at once."""
@@ -212,6 +209,7 @@ class LabelRule:
         """Judges a pattern by the labels that meet it."""
         labels, condition = self.sources.look.labels(meaning.of), node.copy()
         condition.set("this", exp.column("label"))
+        condition.set("negate", None)
         try:
             if not isinstance(child, exp.Column) or len(list(condition.find_all(exp.Column, exp.Query))) > 1:
                 raise UnknownTextError
@@ -302,7 +300,7 @@ _FUNCTIONS = {macro.name: macro for macro in MACROS}
 
 
 def completions(tree: exp.Expr, sources: LabelSources | None, written: str) -> Iterator[Edit]:
-    """What calls of functions of labels take: bounds after their label, and the condition of FILTER as the last."""
+    """Gives calls of functions of labels the bounds after their label, and the condition of FILTER as the last."""
     for call in tree.find_all(exp.Anonymous):
         if is_call(call, ANSWERS) and (edit := _completed(call, sources)):
             yield edit
@@ -316,12 +314,12 @@ def _filtered(call: exp.Anonymous, filter_: exp.Filter, written: str) -> Iterato
         # DuckDB writes the condition for each use of the label.
         found, hint = f"{name} with FILTER of a subquery, or of chance", "Let a subquery in FROM select it as a column."
         raise refused(found, "a condition that columns tell", hint)
-    tokens = [token for token in AnalystSql().tokenize(written) if token.start > call.meta["end"]]
+    tokens = [token for token in grammar.AnalystSql().tokenize(written) if token.start > call.meta["end"]]
     signs = ((token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN) for token in tokens)
     end = list(accumulate(signs)).index(0)
     # DuckDB lets FILTER be without WHERE.
     last = tokens[end + 3] if tokens[end + 3].token_type is TokenType.WHERE else tokens[end + 2]
-    yield call.meta["start"], call.meta["end"] + 1, FILTERED[name].name
+    yield call.meta["start"], call.meta["end"] + 1, grammar.FILTERED[name].name
     yield tokens[end].start, last.end + 1, ", "
 
 

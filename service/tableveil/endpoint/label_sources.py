@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from itertools import chain
 from typing import Any
 
 from sqlglot import exp
@@ -20,15 +21,18 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 from sqlglot.schema import MappingSchema
 
 from tableveil.backend import folded
-from tableveil.endpoint.grammar import ANSWERS, COLUMNS, is_call, refused
+from tableveil.endpoint.grammar import AGGREGATES, ANSWERS, COLUMNS, is_call, refused
 from tableveil.endpoint.labels import Label, LabelColumn, LookInFiles, Part, ReleaseTable
 
-_ALL_ARGUMENTS = frozenset({"coalesce", "ifnull", "nullif"})
+_ALL_ARGUMENTS = frozenset({"coalesce", "ifnull"})
 _FIRST_ARGUMENT = """
 any_value arg_max arg_min array_agg first first_value group_concat histogram lag last last_value lead list listagg max
-max_by min min_by mode nth_value string_agg
+max_by min min_by mode nth_value nullif string_agg
 """
 """Functions whose results are labels, or lists of them, if their arguments are."""
+
+ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Pow, exp.Neg, exp.Cast, exp.TryCast)
+"""They make another number of a rank."""
 
 _WRAPPERS = (exp.Alias, exp.Paren, exp.Filter, exp.Window, exp.IgnoreNulls, exp.RespectNulls, exp.Subquery, exp.Order)
 
@@ -78,6 +82,7 @@ class LabelSources:
     scopes: Mapping[int, Scope]
     tables: Mapping[str, Mapping[str, LabelMeaning | None]]
     of_release: Mapping[str, ReleaseTable]
+    pivoted: Sequence[exp.Expr]
     known: dict[int, LabelMeaning | None] = field(default_factory=dict)
 
     @classmethod
@@ -99,7 +104,15 @@ class LabelSources:
             alias = node.args.get("alias") or exp.TableAlias(this=exp.to_identifier(node.name))
             for part, value in (("alias", alias), ("db", None), ("catalog", None)):
                 node.set(part, value)
+            columns = list(tables[names[id(node)]])
             node.set("this", exp.to_identifier(names[id(node)]))
+            if alias.columns:
+                renamed = [*(column.name for column in alias.columns), *columns[len(alias.columns) :]]
+                pairs = zip(columns, renamed, strict=False)
+                query = exp.select(*(exp.alias_(exp.column(old), new, quoted=True) for old, new in pairs))
+                around = {part: node.args.pop(part, None) for part in ("joins", "laterals", "pivots", "sample")}
+                name = exp.TableAlias(this=alias.this)
+                node.replace(exp.Subquery(this=query.from_(exp.to_table(node.name)), alias=name, **around))
         for group in list(tree.find_all(exp.Group)):
             # sqlglot would write the items of SELECT for their numbers, and double nested ones with each level.
             for number in [part for part in group.expressions if isinstance(part, exp.Literal)]:
@@ -112,11 +125,18 @@ class LabelSources:
         schema = MappingSchema({name: dict.fromkeys(of, "TEXT") for name, of in tables.items()}, normalize=False)
         try:
             tree = qualify_columns(qualify_tables(tree, dialect="duckdb"), schema, expand_alias_refs=False)
+            for join in tree.find_all(exp.Join):
+                last = on.expression if isinstance(on := join.args.get("on"), exp.And) else on
+                if str(join.args.get("method")).upper() == "ASOF" and isinstance(last, exp.EQ):
+                    # USING compares the last column by >=.
+                    last.replace(exp.GTE(this=last.this, expression=last.expression))
             scopes = {id(scope.expression): scope for scope in traverse_scope(tree)}
+            pivots = [one for one in tree.find_all(exp.Select) if one.meta.get("pivot") and one.parent is not None]
+            pivoted = [item for one in pivots for item in one.selects if not isinstance(item.unalias(), exp.Column)]
         except SqlglotError as error:
             reason = str(error).splitlines()[0][:200]
             raise refused(f"names that cannot be followed: {reason}", "names of columns and tables") from None
-        return cls(tree, look, scopes, tables, of_release)
+        return cls(tree, look, scopes, tables, of_release, pivoted)
 
     def released(self, table: object) -> ReleaseTable | None:
         """The table of a release that a node stands for."""
@@ -140,17 +160,21 @@ class LabelSources:
         if isinstance(node, exp.Column):
             return self._of_column(node)
         if is_call(node, {COLUMNS}):
-            return _strongest(self._stood_for(node))
+            return _strongest(map(self._of_column, self._stood_for(node)))
         if is_call(node, ANSWERS):
             answered = self.meaning(node.expressions[0]) if node.expressions else None
             return LabelMeaning(Part.ANSWER, answered.of) if answered is not None else None
         is_rows = isinstance(node, exp.Query) and not isinstance(node, exp.Subquery)
-        return _strongest(map(self.meaning, items(node, 0) if is_rows else results(node)))
+        found = _strongest(map(self.meaning, items(node, 0) if is_rows else results(node)))
+        if found is None and isinstance(node, ARITHMETIC):
+            of = _strongest(map(self.meaning, node.iter_expressions()))
+            return of if of is not None and of.part is Part.RANK else None
+        return found
 
     def _of_column(self, column: exp.Column) -> LabelMeaning | None:
         found = self.found(column)
         if found is None:
-            return _strongest(of.get(column.name) for of in self.tables.values())
+            return _strongest([of.get(column.name) for of in self.tables.values()] + [*map(self.meaning, self.pivoted)])
         place, source = found
         if isinstance(source, exp.Table):
             of = self.tables.get(source.name, {}).get(column.name)
@@ -191,13 +215,14 @@ class LabelSources:
 
     def estimates(self, node: exp.Expr, seen: frozenset[int] = frozenset()) -> Iterator[LabelColumn]:
         """The labels of the estimated numbers and times that an expression is made of."""
-        for column in node.find_all(exp.Column):
-            found = self.found(column) if id(column) not in seen else None
-            if found is not None and isinstance(found[1], exp.Table):
-                released = self.released(found[1])
+        calls = (call for call in node.find_all(exp.Anonymous) if is_call(call, {COLUMNS}))
+        for column in chain(node.find_all(exp.Column), *map(self._stood_for, calls)):
+            _, source = self.found(column) or ((), self.pivoted)
+            if isinstance(source, exp.Table):
+                released = self.released(source)
                 yield from filter(None, [self.look.estimates(released).get(column.name) if released else None])
-            elif found is not None:
-                for item in found[1]:
+            elif id(column) not in seen:
+                for item in source:
                     yield from self.estimates(item, seen | {id(column)})
 
     def beside(self, column: exp.Column, part: Part) -> str | None:
@@ -208,21 +233,22 @@ class LabelSources:
             return None
         wanted = LabelMeaning(part, meaning.of, meaning.place)
         names = self._columns(scope.sources[table])
-        return next((name for name in names if self._standing(name, table, column) == wanted), None)
+        return next((name for name in names if self._of_column(_standing(name, table, column)) == wanted), None)
 
-    def _stood_for(self, call: exp.Expr) -> Iterator[LabelMeaning | None]:
-        """The meanings of the columns that COLUMNS stands for."""
+    def _stood_for(self, call: exp.Expr) -> Iterator[exp.Column]:
+        """The columns that COLUMNS stands for."""
         scope = self.scope_of(call)
         for alias, (_, source) in scope.selected_sources.items() if scope is not None else ():
             for name in self._columns(source):
                 if _takes(call.expressions[0], name):
-                    yield self._standing(name, alias, call)
+                    yield _standing(name, alias, call)
 
-    def _standing(self, name: str, table: str, where: exp.Expr) -> LabelMeaning | None:
-        """The meaning of a column if it stood in some place."""
-        column = exp.column(name, table)
-        column.parent = where.parent
-        return self._of_column(column)
+
+def _standing(name: str, table: str, where: exp.Expr) -> exp.Column:
+    """A column as if it stood in some place."""
+    column = exp.column(name, table)
+    column.parent = where.parent
+    return column
 
 
 def _takes(named: exp.Expr, name: str) -> bool:
@@ -296,6 +322,7 @@ def _pivoted(pivot: exp.Pivot) -> exp.Select:
     grouped = [part.this if isinstance(part, exp.In) else part for part in on]
     grouped += group.expressions if isinstance(group, exp.Group) else []
     query = exp.select(*(part.copy() for part in (*kept, *calls)), copy=False)
+    query.meta["pivot"] = True
     query.set("group", exp.Group(expressions=[part.copy() for part in grouped]))
     return query.where(*(part.copy() for part in on if isinstance(part, exp.In)), copy=False)
 
@@ -323,14 +350,16 @@ _CYCLES: dict[str, _Cycle] = {
 }
 """Parts of a time, each with what two times have in common if that is enough to tell the part."""
 
-_CALLS = "day dayofmonth dayofweek dayofyear dayname isodow weekday minute second millisecond microsecond"
+_CALLS = """
+cos day dayofmonth dayofweek dayofyear dayname gcd isodow lcm microsecond millisecond minute second sin tan weekday
+"""
 """Functions of other parts, which only the time itself tells."""
 
 _LONG = "year years y yr yrs isoyear yearweek decade decades century centuries millennium era epoch julian"
 """Parts that never come back."""
 
 _TRUNCATED = "Y Ym Ymd YmdH YmdHM YmdHMS"
-_SAME = str.maketrans("ybBI", "YmmH")
+_SAME = str.maketrans("ybB", "Ymm")
 
 
 def _itself(value: Any) -> object:
@@ -339,8 +368,8 @@ def _itself(value: Any) -> object:
 
 def cyclic(node: exp.Expr) -> tuple[exp.Expr, _Cycle] | None:
     """The value of which a node takes a cyclic part, and what decides upon the part; None if it takes none."""
-    if isinstance(node, exp.Mod):
-        return node.this, _itself
+    if isinstance(node, (exp.Mod, exp.BitwiseAnd, exp.BitwiseOr)) or _left_over(node) or _taken_apart(node):
+        return node, _itself
     if isinstance(node, exp.Extract):
         return _named(node.name, node.expression)
     if isinstance(node, (exp.Cast, exp.TryCast)):
@@ -351,8 +380,44 @@ def cyclic(node: exp.Expr) -> tuple[exp.Expr, _Cycle] | None:
     if name in ("date_part", "datepart") and others:
         return _named(first.name if isinstance(first, exp.Literal) else "", others[0])
     if name == "strftime" and others:
-        return _formatted(others[0], first)
+        return _formatted(*((first, others[0]) if isinstance(first, exp.Literal) else (others[0], first)))
     return (first, _CYCLES.get(name, _itself)) if name in _CYCLES or name in ("mod", *_CALLS.split()) else None
+
+
+_ROUNDING = "ceil ceiling date_trunc datetrunc even floor last_day round time_bucket trunc year"
+_DIFFERENCES = "date_diff date_sub datediff datesub"
+
+
+def _left_over(node: exp.Expr) -> bool:
+    """Whether it compares a value with a truncation of it: what is left over comes back again and again."""
+    sides = [node.this, node.expression] if isinstance(node, (exp.Sub, exp.EQ, exp.NEQ)) else []
+    sides = node.expressions[-2:] if is_call(node, _DIFFERENCES.split()) else sides
+    columns = [set(side.find_all(exp.Column)) for side in sides]
+    parts = [part for side in sides for part in side.walk()]
+    return (
+        len(columns) == 2
+        and bool(columns[0] & columns[1])
+        and not any(is_call(part, AGGREGATES) for part in parts)
+        and any(isinstance(part, (exp.IntDiv, exp.Cast)) or is_call(part, _ROUNDING.split()) for part in parts)
+    )
+
+
+_PARTS_OF_TEXTS = """
+contains ends_with instr regexp_extract regexp_extract_all regexp_full_match regexp_matches regexp_replace
+regexp_split_to_array replace reverse right split split_part str_split string_split strpos substr substring suffix
+"""
+
+
+def _taken_apart(node: exp.Expr) -> bool:
+    """Whether it takes more of a text than its beginning."""
+    if isinstance(node, (exp.Like, exp.ILike)):
+        text = node.expression.name.rstrip("%") if isinstance(node.expression, exp.Literal) else "%"
+        return "%" in text or "_" in text
+    if isinstance(node, exp.Bracket):
+        start = node.expressions[0].this if isinstance(node.expressions[0], exp.Slice) else None
+        return start is not None and start.name != "1"
+    is_start = is_call(node, {"substr", "substring"}) and len(node.expressions) > 1 and node.expressions[1].name == "1"
+    return is_call(node, _PARTS_OF_TEXTS.split()) and not is_start
 
 
 def too_wide(

@@ -20,8 +20,10 @@ import struct
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -30,10 +32,10 @@ import duckdb
 import pyarrow as pa
 from duckdb.sqltypes import DuckDBPyType
 
-from tableveil.answers import MACROS, SPREAD_SCHEMAS
+from tableveil.answers import MACROS, SPREAD_SCHEMAS, WIDTH_BUCKET
 from tableveil.backend import arrow_type, cleared, folded
 from tableveil.endpoint.duckdb_tree import require_same
-from tableveil.endpoint.grammar import FILTERED, WIDTH_BUCKET, quoted
+from tableveil.endpoint.grammar import FILTERED, quoted
 from tableveil.endpoint.information import CATALOG, create_views, described
 from tableveil.endpoint.labels import LookInFiles, ReleaseTable, Values
 from tableveil.endpoint.spread import MOST_ROWS, SpreadAnswer, estimated_tables, without_limit
@@ -226,101 +228,91 @@ def _queried(connection: duckdb.DuckDBPyConnection, request: Message, answers: B
             connection.execute(macro.created())
     _lock(connection)
     require_same(connection, checked)
-    rows: Sequence[Values | None] = [None] if in_files.rows is None else in_files.rows
-    account = {"releases": sorted(checked.releases), "parameters": checked.parameters, "names": checked.names}
     unknown: Values | None = dict.fromkeys(checked.names) if checked.names else [None] * checked.parameters or None
+    asked = _Asked(connection, checked, in_files.rows or [unknown])
+    account = {"releases": sorted(checked.releases), "parameters": checked.parameters, "names": checked.names}
     if checked.parameters and in_files.rows is None:
         if request["rows"]:
             raise InvalidError.of("PARAMETERS_MISSING", "parameters", "none", f"{checked.parameters}, bound to it")
         # JDBC takes a statement without columns for a change, and few columns depend on the values.
         try:
-            return {**account, "schema": _base64(_hinted(_schema(connection, checked, unknown), checked))}
+            return {**account, "schema": _base64(_hinted(asked.schema(), checked))}
         except duckdb.Error:
             return {**account, "schema": None}
-    first, types = rows[0] if rows else unknown, _types(connection, checked, rows)
     if not request["rows"]:
-        schema = _schema(connection, checked, first, types)
-        hinted = _hinted(schema, checked)
-        if request.get("spread"):
-            hinted, _ = _spread(connection, checked, rows, types, schema)
-        return {**account, "schema": _base64(hinted)}
+        schema = asked.spread(run=False)[0] if request.get("spread") else _hinted(asked.schema(), checked)
+        return {**account, "schema": _base64(schema)}
     # It may take long until the rows begin.
     send(answers, {**account, "schema": None})
-    if request.get("spread"):
-        schema, answer = _spread(connection, checked, rows, types, _schema(connection, checked, first, types))
-        batches: Iterable[pa.RecordBatch] = answer().to_batches()
-    else:
-        readers = (_reader(connection, checked, values, types) for values in rows or [unknown])
-        reader = next(readers)
-        schema, batches = _hinted(reader.schema, checked), chain.from_iterable(chain([reader], readers))
+    schema, batches = asked.spread(run=True) if request.get("spread") else asked.answers()
     _base64(schema)
     send(answers, {"rows": 0})
     count = 0
     with pa.ipc.new_stream(answers, schema) as stream:
-        for batch in batches if rows else ():
+        for batch in () if in_files.rows == [] else batches:
             count += batch.num_rows
             for part in parts(pa.record_batch(cleared(batch).columns, schema=schema)):
                 stream.write_batch(part)
     return {"rows": count}
 
 
-def _types(
-    connection: duckdb.DuckDBPyConnection, checked: CheckedStatement, rows: Sequence[Values | None]
-) -> Types | None:
-    """The types of columns that hold the answers to several rows of parameters: NULL is of no type."""
-    if len(rows) < 2 or checked.described:
-        return None
-    found = {tuple(map(str, connection.sql(checked.text, params=values).types)) for values in rows}
-    each = (f"SELECT {', '.join(f'CAST(NULL AS {type_})' for type_ in types)}" for types in sorted(found))
-    return connection.sql(" UNION ALL ".join(each)).types
+@dataclass(frozen=True)
+class _Asked:
+    """A statement that is asked for each of these rows of parameters."""
 
+    connection: duckdb.DuckDBPyConnection
+    checked: CheckedStatement
+    rows: Sequence[Values | None]
 
-def _reader(
-    connection: duckdb.DuckDBPyConnection, checked: CheckedStatement, values: Values | None, types: Types | None
-) -> pa.RecordBatchReader:
-    whole = connection.execute(checked.statement, values) if checked.described else None
-    answer: Any = whole or _query(connection, checked.text, values, types)
-    return answer.to_arrow_reader(ROWS_IN_BATCH)
+    @cached_property
+    def _types(self) -> Types | None:
+        """The types of columns that hold the answers to several rows: NULL has none."""
+        if len(self.rows) < 2 or self.checked.described:
+            return None
+        relations = (self.connection.sql(self.checked.text, params=values) for values in self.rows)
+        each = dict.fromkeys(", ".join(f"CAST(NULL AS {type_})" for type_ in of.types) for of in relations)
+        return self.connection.sql(" UNION ALL ".join(f"SELECT {nulls}" for nulls in each)).types
 
-
-def _spread(
-    connection: duckdb.DuckDBPyConnection,
-    checked: CheckedStatement,
-    rows: Sequence[Values | None],
-    types: Types | None,
-    schema: pa.Schema,
-) -> tuple[pa.Schema, Callable[[], pa.Table]]:
-    """The columns of a statement's answer with the spread of its numbers, and what gives the rows."""
-    estimated, spread = estimated_tables(checked), SpreadAnswer(checked, schema)
-
-    def answers(text: str) -> list[pa.Table]:
-        asked = (_query(connection, text, values, types).limit(MOST_ROWS + 1) for values in rows)
-        return [query.to_arrow_reader(ROWS_IN_BATCH).read_all() for query in asked]
-
-    def table() -> pa.Table:
-        under_each = [answers(checked.text)]
-        for schema in SPREAD_SCHEMAS:
-            for table in estimated:
-                _create_view(connection, table, f"{alias_of(table.release)}.{quoted(schema)}")
-            under_each.append(answers(without_limit(checked.text)))
-        found = map(spread.table, zip(*under_each, strict=True))
-        return pa.concat_tables([spread.schema.empty_table(), *found])
-
-    return spread.schema.with_metadata({HINT: spread.words}), table
-
-
-def _schema(
-    connection: duckdb.DuckDBPyConnection, checked: CheckedStatement, values: Values | None, types: Types | None = None
-) -> pa.Schema:
-    """The schema of the rows; nothing runs."""
-    if checked.described:
+    def schema(self) -> pa.Schema:
+        """The schema of the rows; nothing runs."""
+        values = self.rows[0]
+        if not self.checked.described:
+            return _columns(_query(self.connection, self.checked.text, values, self._types))
         # ANALYZE would run the statement.
-        statement = checked.statement.replace("EXPLAIN ANALYZE", "EXPLAIN", 1)
-        if checked.described == "SUMMARIZE":
-            return _columns(connection.sql(f"FROM ({statement})", params=values))
-        reader: pa.RecordBatchReader = connection.execute(statement, values).to_arrow_reader()
+        statement = self.checked.statement.replace("EXPLAIN ANALYZE", "EXPLAIN", 1)
+        if self.checked.described == "SUMMARIZE":
+            return _columns(self.connection.sql(f"FROM ({statement})", params=values))
+        reader: pa.RecordBatchReader = self.connection.execute(statement, values).to_arrow_reader()
         return reader.schema
-    return _columns(_query(connection, checked.text, values, types))
+
+    def answers(self) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:
+        """The schema and the rows."""
+        readers = map(self._reader, self.rows)
+        first = next(readers)
+        return _hinted(first.schema, self.checked), chain.from_iterable(chain([first], readers))
+
+    def _reader(self, values: Values | None) -> pa.RecordBatchReader:
+        whole = self.connection.execute(self.checked.statement, values) if self.checked.described else None
+        answer: Any = whole or _query(self.connection, self.checked.text, values, self._types)
+        return answer.to_arrow_reader(ROWS_IN_BATCH)
+
+    def spread(self, *, run: bool) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:
+        """The schema with the spread of numbers, and the rows if it shall `run`."""
+        estimated, spread = estimated_tables(self.checked), SpreadAnswer(self.checked, self.schema())
+        schema = spread.schema.with_metadata({HINT: spread.words})
+        if not run:
+            return schema, ()
+        under_each = [self._tables(self.checked.text)]
+        for place in SPREAD_SCHEMAS:
+            for table in estimated:
+                _create_view(self.connection, table, f"{alias_of(table.release)}.{quoted(place)}")
+            under_each.append(self._tables(without_limit(self.checked.text)))
+        found = [spread.table(of) for of in zip(*under_each, strict=True)]
+        return schema, pa.concat_tables(found).to_batches()
+
+    def _tables(self, text: str) -> list[pa.Table]:
+        asked = (_query(self.connection, text, values, self._types).limit(MOST_ROWS + 1) for values in self.rows)
+        return [query.to_arrow_reader(ROWS_IN_BATCH).read_all() for query in asked]
 
 
 def _hinted(schema: pa.Schema, checked: CheckedStatement) -> pa.Schema:

@@ -21,7 +21,7 @@ class Macro:
 
     @property
     def filtered(self) -> "Macro":
-        """The same of the records of which its last argument is true: a macro takes no FILTER. It calls this one."""
+        """One that calls it for the records of which the last argument is true: a macro takes no FILTER."""
         kept = (f"CASE WHEN kept THEN {parameter} END" for parameter in LABEL)
         body = f"{self.name}({', '.join((*kept, *self.parameters[len(LABEL) :]))})"
         return Macro(f"{self.name}_filtered", (*self.parameters, "kept"), body)

@@ -11,9 +11,9 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from tableveil.endpoint import health
 from tableveil.endpoint.endpoint import Endpoint
 from tableveil.errors import BusyError
+from tableveil.serving import health
 from tests import http2
 from tests.service.endpoint.published import KnownReaders, serving
 

@@ -74,6 +74,12 @@ def test_an_analyst_gets_the_rows_of_a_release(ann: flight_sql.Connection) -> No
          [("5c0a1b9e-8f3c-4b1a-9a39-6b3a1c7d2e11", Decimal(1), 2)]),
         ("SELECT records FROM discharges_classes ORDER BY ALL", [(29,), (31,)]),
         ("SELECT NULL WHERE false", []),
+        ("SELECT age_from, percentile_cont(0.5) WITHIN GROUP (ORDER BY charge DESC), percentile_disc(0.9) WITHIN GROUP "
+         "(ORDER BY stay) FILTER (WHERE stay < 40) FROM discharges GROUP BY age_from ORDER BY age_from",
+         [(0, 22.5, 27), (40, 67.5, 39)]),
+        ("WITH few AS (FROM discharges WHERE charge < 30) SELECT * FROM (PIVOT few ON ward IN ('ward 1', 'ward 2') "
+         "USING sum(charge) GROUP BY age_from)", [(0, 105.0, 85.5)]),
+        ("WITH d AS (SELECT ward, charge FROM discharges) PIVOT d ON ward IN ('ward 0') USING max(charge)", [(85.5,)]),
         ("SELECT * FROM (PIVOT discharges ON ward USING count(*) GROUP BY age_from) ORDER BY age_from",
          [(0, 11, 10, 10), (40, 9, 10, 10)]),
         ("SELECT n, count(v) FROM (UNPIVOT discharges ON stay, charge INTO NAME n VALUE v) GROUP BY n ORDER BY n",

@@ -1,4 +1,4 @@
-"""The endpoint's health by gRPC, at an address of its own: Flight's server takes no other service beside it."""
+"""The health of an endpoint by gRPC, at an address of its own: Flight's server takes no other service beside it."""
 
 import asyncio
 import threading
