@@ -82,9 +82,11 @@ def test_the_error_tells_what_ended_a_query(processes: QueryProcesses, number: s
 def test_a_query_outlives_the_processes_that_waited_for_it(
     processes: QueryProcesses, caplog: pytest.LogCaptureFixture
 ) -> None:
+    until = time.monotonic() + 30.0
+    while len(children(of=processes._original.pid)) < SPARES and time.monotonic() < until:
+        time.sleep(0.01)
     for waiting in children(of=processes._original.pid):
         os.kill(waiting, signal.SIGKILL)
-    until = time.monotonic() + 30.0
     while children(of=processes._original.pid) and time.monotonic() < until:
         time.sleep(0.01)
     process = processes.open(ENDLESS, RunningQuery())
