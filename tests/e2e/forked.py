@@ -17,8 +17,11 @@ from tests.authenticated import use_one_token
 SECONDS_TO_END = 60
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-# DuckDB looks for pandas, which takes a second to import, when it first gives out arrays.
-_CONTEXT.set_forkserver_preload(["tableveil.cli.serve", "tableveil.server", "pandas"])
+# DuckDB looks for pandas, which takes a second to import, when it first gives out arrays; SQL and pages
+# load the last two.
+_CONTEXT.set_forkserver_preload(
+    ["tableveil.cli.serve", "tableveil.server", "pandas", "sqlglot.optimizer.annotate_types", "jinja2"]
+)
 # Waits for it, so that its processes count among those of the tests: see `tests/conftest.py`.
 atexit.register(lambda: vars(forkserver)["_forkserver"]._stop())
 
