@@ -491,7 +491,10 @@ class Client(Connection):
             InvalidError: With all faults of the request; the people have two keys.
         """
         of_events = [*map(source_reference, events)]
-        keys, prefixes = [key] if isinstance(key, str) else [*key], tuple(f"{one.table}." for one in of_events)
+        keys = [key] if isinstance(key, str) else [*key]
+        # Names may have dots themselves.
+        parts = [[*one.catalog.split("."), *one.schema.split("."), *one.table.split(".")] for one in of_events]
+        prefixes = tuple(f"{'.'.join(names[i:])}." for names in parts for i in range(len(names)))
         own = [one for one in keys if not one.startswith(prefixes)]
         if len(own) > 1:
             found = f"{shortened(own[0])} and {shortened(own[1])}"

@@ -1,10 +1,12 @@
 """The draft of people and their events: one policy of the drafts of all tables, as a message."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from tableveil.convert.drafts import SUPPRESSION_LIMIT
 from tableveil.drafting import PolicyDraft, unique
 from tableveil.errors import Fault, InvalidError, nearest, shortened
+from tableveil.policy import ReleaseTarget
 from tableveil.v1 import policy_pb2
 from tableveil.v1.draft_service_pb2 import DraftPolicyResponse
 
@@ -16,19 +18,18 @@ _DAYS = (("31", "91"), ("31",))
 
 
 def related_draft_to_proto(
-    tables: Sequence[policy_pb2.TableReference],
-    guessed: Sequence[tuple[PolicyDraft, DraftPolicyResponse]],
-    key: str,
-    event_keys: Sequence[str] = (),
+    guessed: Sequence[tuple[PolicyDraft, DraftPolicyResponse]], key: str, event_keys: Sequence[str] = ()
 ) -> DraftPolicyResponse:
-    """The draft of people, the first of the `tables`, and of their events, joined by the `key`.
+    """The draft of people, whose table is the first one that is `guessed`, and of their events, joined by the `key`.
 
     Columns in `event_keys` have it under other names, each with its table before it.
 
     Raises:
         InvalidError: the tables share no key, or not the named one; it does not number the people; a table is empty.
     """
-    drafts, named = [draft for _, draft in guessed], _named([table.table for table in tables], event_keys)
+    drafts = [draft for _, draft in guessed]
+    tables = [draft.policy.source for draft in drafts]
+    named = _named(tables, event_keys)
     shared = key or _shared_key([draft for draft, _ in guessed], [draft.proposal for draft in drafts], named)
     keys = [named.get(i, shared) for i in range(len(tables))]
     _check(tables, [draft for draft, _ in guessed], keys, event_keys)
@@ -55,18 +56,19 @@ def _fill(
     drafts: Sequence[policy_pb2.Policy],
     keys: Sequence[str],
 ) -> None:
-    people = policy.tables.people
+    people, names = policy.tables.people, _names(tables)
     people.schema, people.table, people.key = tables[0].schema, tables[0].table, keys[0]
     policy.tables.rows_limit = _ROWS_LIMIT
     for i, (table, draft) in enumerate(zip(tables, drafts, strict=True)):
         if i:
             person = keys[i] if keys[i] != keys[0] else ""
-            policy.tables.events.add(schema=table.schema, table=table.table, person=person)
+            name = names[i] if names[i] != table.table else ""
+            policy.tables.events.add(name=name, schema=table.schema, table=table.table, person=person)
         dated = False
         for column in draft.attributes:
             attribute = policy.attributes.add()
             attribute.CopyFrom(_plain(column, is_key=column.column == keys[i]))
-            attribute.table = table.table if i else ""
+            attribute.table = names[i] if i else ""
             if i and attribute.hierarchy.WhichOneof("kind") == "dates":
                 dated = _as_days(policy, attribute, dated)
     policy.suppression_limit = SUPPRESSION_LIMIT
@@ -74,16 +76,34 @@ def _fill(
     policy.release.name = f"{people.table}_released"
 
 
-def _named(tables: Sequence[str], event_keys: Sequence[str]) -> dict[int, str]:
+def _names(tables: Sequence[policy_pb2.TableReference]) -> list[str]:
+    """The names of the tables, with the schema where events would be called as another table, or object, is."""
+    names = [table.table for table in tables]
+    for i, table in enumerate(tables[1:], 1):
+        objects = Counter(name.casefold() for name in ReleaseTarget("", "", events=(names[i],)).object_names)
+        others = {name.casefold() for j, name in enumerate(names) if j != i}
+        if names[i].casefold() in others or max(objects.values()) > 1:
+            names[i] = f"{table.schema}_{table.table}"
+    return names
+
+
+def _named(tables: Sequence[policy_pb2.TableReference], event_keys: Sequence[str]) -> dict[int, str]:
     """The columns of event tables that are named as keys, by the places of the tables."""
     named: dict[int, str] = {}
     for j, text in enumerate(event_keys):
-        places = [i for i, table in enumerate(tables) if i and text.startswith(f"{table}.")]
-        if len(places) != 1 or places[0] in named:
-            found = f"{shortened(text)}, {'a second one of its table' if len(places) == 1 else 'of no event table'}"
-            expected = f"one column with its table, of {', '.join(map(shortened, tables[1:]))}"
+        forms = [
+            (len(form), i, form)
+            for i, table in enumerate(tables)
+            for form in (f"{table.table}.", f"{table.schema}.{table.table}.")
+            if i and text.startswith(form)
+        ]
+        best = [(i, form) for length, i, form in forms if length == max(forms)[0]]
+        if len(best) != 1 or best[0][0] in named:
+            found = f"{shortened(text)}, {'a further one' if best else 'of no event table'}"
+            expected = f"one column with its table, of {', '.join(shortened(one.table) for one in tables[1:])}"
             raise InvalidError.of("DRAFT_INVALID", f"event_keys[{j}]", found, expected)
-        named[places[0]] = text.removeprefix(f"{tables[places[0]]}.")
+        place, form = best[0]
+        named[place] = text.removeprefix(form)
     return named
 
 
@@ -111,8 +131,8 @@ def _check(
     faults = []
     for i, (table, draft, key) in enumerate(zip(tables, drafts, keys, strict=True)):
         shown, facts = shortened(table.table), {column.facts.name: column.facts for column in draft.columns}
-        own = f"{table.table}.{key}"
-        field = f"event_keys[{event_keys.index(own)}]" if i and own in event_keys else "key"
+        own = (j for j, text in enumerate(event_keys) if i and text.endswith(f"{table.table}.{key}"))
+        field = next((f"event_keys[{j}]" for j in own), "key")
         if key not in facts:
             expected = f"a column of {shown}" + ("" if field != "key" else ", as of the other tables")
             faults.append(Fault(field, shortened(key), expected, nearest(key, [*facts]) or _OTHER_NAME))

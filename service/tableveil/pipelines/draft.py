@@ -68,6 +68,10 @@ class Drafts:
 
     def related(self, tables: Mapping[str, TableReference], control: Control) -> list[PolicyDraft]:
         """A draft for each of the tables by their fields, which are read in one transaction; see `draft`."""
+        for field, table in tables.items():
+            if self._database.warehouse_of(table.catalog):
+                expected = "a table of the server's own database, because of events"
+                raise invalid("DRAFT_INVALID", "no policy can be drafted", [Fault(field, f"{table}", expected)])
         return self._read(tables, control, "", lambda rows, of: draft_of(rows, of, ""))
 
     def hierarchies(

@@ -48,7 +48,7 @@ class DraftService(draft_service_pb2_grpc.DraftServiceServicer):
         ]
         if not request.events:
             return declared[0][1]
-        return related_draft_to_proto([*tables.values()], declared, request.key, [*request.event_keys])
+        return related_draft_to_proto(declared, request.key, [*request.event_keys])
 
     def _declared(
         self, table: TableReference, guessed: PolicyDraft, query: str, named: Mapping[Role, Sequence[str]]

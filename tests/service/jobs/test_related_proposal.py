@@ -45,10 +45,9 @@ def drafted(
     database: Database, *events: str, key: str = "", event_keys: tuple[str, ...] = (), people: str = "patients"
 ) -> policy_pb2.Policy:
     names = (people, *events)
-    guessed = Drafts(database).related({name: TableReference("", "main", name) for name in names}, Control())
-    found = [(draft, policy_draft_to_proto(draft)) for draft in guessed]
-    tables = [policy_pb2.TableReference(schema="main", table=name) for name in names]
-    return related_draft_to_proto(tables, found, key, event_keys).proposal
+    tables = {name: TableReference("", *(["main", name] if "." not in name else name.split("."))) for name in names}
+    found = [(draft, policy_draft_to_proto(draft)) for draft in Drafts(database).related(tables, Control())]
+    return related_draft_to_proto(found, key, event_keys).proposal
 
 
 Propose = Callable[..., Proposal]
@@ -135,7 +134,7 @@ def test_a_policy_without_a_release_says_why(propose: Propose, database: Databas
         ({"events": ("patients",), "people": "visits", "key": "pid"}, "key", "'pid' of 'visits': it has "),
         ({"events": ("nobody",), "key": "pid"}, "events[0]", "'nobody', which has no rows"),
         ({"events": ("visits",), "event_keys": ("visit.pid",)}, "event_keys[0]", "'visit.pid', of no event table"),
-        ({"events": ("visits",), "event_keys": ("visits.pid",) * 2}, "event_keys[1]", "'visits.pid', a second one"),
+        ({"events": ("visits",), "event_keys": ("visits.pid",) * 2}, "event_keys[1]", "'visits.pid', a further one"),
         ({"events": ("visits",), "event_keys": ("visits.whose",)}, "event_keys[0]", "'whose'"),
     ],
 )
@@ -163,6 +162,21 @@ def test_events_may_have_another_name_for_the_key(
         related = stored_policy(each.policy).related
         assert related is not None
         assert [event.person for event in related.events] == ["who.ever"]
+
+
+def test_events_have_names_of_their_own(propose: Propose, session: Session, database: Database) -> None:
+    session.execute("CREATE SCHEMA other")
+    session.execute("CREATE TABLE other.visits AS SELECT pid AS who, began FROM visits")
+    session.execute("CREATE TABLE classes AS SELECT pid, ward FROM visits")
+    base = drafted(database, "visits", "other.visits", "classes", event_keys=("other.visits.who",))
+    assert [(one.name, one.schema, one.table, one.person) for one in base.tables.events] == [
+        ("main_visits", "main", "visits", ""),
+        ("", "other", "visits", "who"),
+        ("main_classes", "main", "classes", ""),
+    ]
+    with pytest.raises(InvalidError, match=r"'visits\.who', a further one"):
+        drafted(database, "visits", "other.visits", event_keys=("visits.who",))
+    assert any(each.score is not None for each in propose(base).alternatives)
 
 
 def test_a_request_says_of_one_table_what_the_policy_says_of_all(jobs: JobManager, database: Database) -> None:
