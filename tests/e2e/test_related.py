@@ -137,6 +137,7 @@ STATEMENT = (
 def test_a_proposal_compares_one_and_two_known_facts(serve: Serve, place: Path) -> None:
     with duckdb.connect(place / "clinic.duckdb") as connection:
         connection.execute("INSERT INTO labs VALUES (4711, 'K')")
+        connection.execute('CREATE TABLE "all of them" AS FROM patients')
     server = serve(place / "clinic.duckdb")
     tables = ("--people", "patients", "--events", "visits", "--events", "labs")
     proposed = tableveil("propose", *tables, "--output", str(place / "draft"), server=server.address)
@@ -170,6 +171,8 @@ def test_a_proposal_compares_one_and_two_known_facts(serve: Serve, place: Path) 
     assert "Did you mean 'visits.ward'?" in " ".join(mistyped.stderr.split())
     other = tableveil("propose", *tables, "--key", "pid", "--key", "labs.pids", server=server.address)
     assert "event_keys[0] found 'pids' expected a column of 'labs'" in " ".join(other.stderr.split())
+    blank = tableveil("propose", "--people", "all of them", "--events", "labs", "--key", "no", server=server.address)
+    assert "key found 'no' expected a column of 'all of them'" in " ".join(blank.stderr.split())
     twice = tableveil("propose", *tables, "--key", "pid", "--key", "visit.pid", server=server.address)
     assert "key found 'pid' and 'visit.pid' expected one key of the people" in " ".join(twice.stderr.split())
     alone = tableveil("propose", *tables, "--recurs", server=server.address)

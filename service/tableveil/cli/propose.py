@@ -18,6 +18,7 @@ from tableveil.cli.request_options import option, request_options
 from tableveil.cli.source_query import TableOrQuery
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import DATABASE, CommandSession, verb
+from tableveil.client.names import source_reference
 from tableveil.document import to_yaml
 from tableveil.document.read import read_message
 from tableveil.errors import InvalidError, nearest, shortened
@@ -143,7 +144,9 @@ def propose(
     if said.ask:
         documented |= _asked_documentation(documented)
     if is_related:
-        draft = session.client.draft_policy(related.people or "", events=related.events, key=related.key)
+        # A text with a blank would be taken for a query.
+        people = source_reference(related.people or "")
+        draft = session.client.draft_policy(people, events=related.events, key=related.key)
         draft.proposal.tables.rows_limit = related.rows_limit or draft.proposal.tables.rows_limit
         _correct(draft.proposal, wanted)
     else:

@@ -57,7 +57,7 @@ def related_account(session: Session, plan: ReleasePlan) -> Iterator[Warned]:
             "The odds ratios of people who have rows of two labels moved most, from the source to the release, for "
             f"{'; '.join(pairs)}. The numbers are ranks, as tables of labels have them.",
             len(pairs),
-            "tables.rows_limit",
+            "tables.events",
         )
 
 
