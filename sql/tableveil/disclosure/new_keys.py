@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.disclosure.accident import tail_bits
+from tableveil.drafting import Meaning, meaning_of
 from tableveil.errors import listed, shortened
 from tableveil.state.sketches import RowsOfKeys
 
@@ -93,14 +94,15 @@ def new_keys(theirs: RowsOfKeys, mine: RowsOfKeys) -> NewKeys | None:
 def no_old_keys(theirs: RowsOfKeys, mine: RowsOfKeys) -> NewKeys | None:
     """The evidence where no key tells: as if all of the new table's were new. Equal numbers may be of different people.
 
-    Columns of nearly unique values may number rows of both, or be their dates: they are left out.
+    Columns of nearly unique values may number rows of both, or be their dates: they are left out. Births number nobody.
     """
     scale = max(theirs.scale, mine.scale)
     theirs, mine = theirs.at(scale), mine.at(scale)
     pairs = [
         (i, j)
         for i, j in _columns(theirs, mine)
-        if not (_nearly_unique(theirs.cells[:, i]) or _nearly_unique(mine.cells[:, j]))
+        if meaning_of(mine.columns[j]) is Meaning.BIRTH
+        or not (_nearly_unique(theirs.cells[:, i]) or _nearly_unique(mine.cells[:, j]))
     ]
     nobody = np.empty(0, np.intp)
     return _likeliest(theirs, mine, pairs, (nobody, nobody)) if len(pairs) > 1 else None

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from tableveil.backend import column, expression, number
+from tableveil.drafting import Meaning, meaning_of
 from tableveil.hierarchy import ValueKind
 from tableveil.source.model import Column
 
@@ -115,8 +116,10 @@ def rows_of(key: Column, given: KeyRecords, scale: int, *, compared: bool, of_pe
         if name != key.name:
             of_value = np.maximum.reduceat(cell[order], starts)
             of_value[of_value != np.minimum.reduceat(cell[order], starts)] = 0
+            # Births have no numbers here, as other dates have none, and yet are nobody's place.
+            numbered_ = name in numbers and meaning_of(name) is not Meaning.BIRTH
             follows = places is not None and _follows(
-                of_value[places], numbers[name][first][places] if name in numbers else None
+                of_value[places], numbers[name][first][places] if numbered_ else None
             )
             if not follows:
                 kept[:, i] = of_value

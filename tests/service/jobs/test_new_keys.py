@@ -80,3 +80,31 @@ def test_newcomers_are_no_people_with_new_keys(database: Database, session: Sess
     hold(session, 2, 60, 270)
     warnings = released(database, session, run, 2, LeftBehind.REQUIRE).warnings
     assert not [warning for warning in warnings if "new keys" in warning]
+
+
+@pytest.mark.parametrize("others", [False, True])
+def test_births_show_the_same_people_under_new_keys(
+    database: Database, session: Session, run: Run, others: bool
+) -> None:
+    """Days of birth are nearly unique among few people, and yet number no rows, as days of visits in turn do."""
+    attributes = (*OF_KNOWN_PEOPLE.attributes, replace(OF_KNOWN_PEOPLE.attributes[0], column="birth"))
+
+    def release(month: int) -> Release:
+        person = 10 * month if others else 10
+        session.execute(
+            f"CREATE OR REPLACE TABLE register_{month} AS SELECT (hash(i, {month}) % 1000000000)::BIGINT AS id, "
+            f"DATE '1930-01-01' + (hash(i, {person + 1}) % 27000)::INTEGER AS birth, (20 + hash(i, {person + 2}) % 4)"
+            f"::INTEGER AS age, (hash(i, {person + 3}) % 2)::INTEGER AS ward, 'illness ' || hash(i, {month}) % 5 AS "
+            "illness FROM range(300) r(i)"
+        )
+        source, target = TableReference("", "main", f"register_{month}"), plain_target("main", f"month_{month}")
+        return run(database, replace(OF_KNOWN_PEOPLE, attributes=attributes, source=source, release=target))
+
+    release(1)
+    if others:
+        release(2)
+        return
+    with pytest.raises(InvalidError) as refused:
+        release(2)
+    assert refused.value.code == "REPEATED_RELEASE"
+    assert "'birth'" in refused.value.faults[0].found
