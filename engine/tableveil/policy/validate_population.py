@@ -3,24 +3,12 @@
 from collections.abc import Iterator
 
 from tableveil.errors import Fault
+from tableveil.policy import privacy
 from tableveil.policy.methods import methods_of
 from tableveil.policy.model import Policy, Population, Role
-from tableveil.policy.privacy import (
-    PRIVACY_FIELDS,
-    DeltaPresence,
-    Dominance,
-    EstimatedKMap,
-    Inclusion,
-    KAnonymity,
-    KMap,
-    PopulationUniqueness,
-    PrivacyModel,
-    SafeHarbor,
-    SensitiveModel,
-)
 
-_BY_ROWS = (KMap, DeltaPresence, Inclusion)
-_BY_SIZE = (EstimatedKMap, PopulationUniqueness)
+_BY_ROWS = (privacy.KMap, privacy.DeltaPresence, privacy.Inclusion)
+_BY_SIZE = (privacy.EstimatedKMap, privacy.PopulationUniqueness)
 
 
 def check_population(policy: Policy) -> Iterator[Fault]:
@@ -46,9 +34,9 @@ def _check_needs(policy: Policy) -> Iterator[Fault]:
         yield Fault("population", "nothing", "rows, a size or a sampling fraction", "Remove it, or fill it.")
 
 
-def _fields(policy: Policy, kinds: tuple[type[PrivacyModel], ...]) -> list[str]:
+def _fields(policy: Policy, kinds: tuple[type[privacy.PrivacyModel], ...]) -> list[str]:
     """The fields of the policy's models of these kinds."""
-    return sorted({PRIVACY_FIELDS[type(model)] for model in policy.privacy_models if isinstance(model, kinds)})
+    return sorted({privacy.PRIVACY_FIELDS[type(model)] for model in policy.privacy_models if isinstance(model, kinds)})
 
 
 def check_itself(population: Population) -> Iterator[Fault]:
@@ -70,7 +58,7 @@ def _check_subset_column(policy: Policy, column: str) -> Iterator[Fault]:
             yield Fault(f"attributes[{i}].role", f"{attribute.role} for the subset column", "IDENTIFYING", hint)
 
 
-COUNT_PEOPLE = KAnonymity | Dominance | SafeHarbor | SensitiveModel
+COUNT_PEOPLE = privacy.KAnonymity | privacy.Dominance | privacy.SafeHarbor | privacy.SensitiveModel
 """The models that hold of people, or of labels; docs/explanations/people.md says in which sense."""
 
 
@@ -95,5 +83,5 @@ def check_repeating(policy: Policy, people: int, records: int) -> Iterator[Fault
         yield Fault("release.suppressed_by", f"numbers of records {actual}", "none", hint)
 
 
-def _field(model: PrivacyModel) -> str:
-    return PRIVACY_FIELDS[type(model)]
+def _field(model: privacy.PrivacyModel) -> str:
+    return privacy.PRIVACY_FIELDS[type(model)]

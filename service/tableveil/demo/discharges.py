@@ -16,18 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 from sqlglot import exp
 
-from tableveil.demo.hospital import (
-    COUNTIES,
-    DIAGNOSES,
-    ETHNICITIES,
-    FIRST_DAY,
-    FIRST_NAMES,
-    LAST_DAY,
-    LONGEST_STAY,
-    SEXES,
-    SURNAMES,
-    ZIP_CODES,
-)
+from tableveil.demo import hospital
 from tableveil.errors import InvalidError
 
 CHUNK_ROWS = 1 << 16
@@ -80,52 +69,53 @@ class WeightedChoice:
 
 def _calendar() -> NDArray[np.float64]:
     """Weights of the days for ordinary and for winter diagnoses: weekends are quiet, January is busy."""
-    numbers = np.arange((LAST_DAY - FIRST_DAY).days + 1)
-    weekday = np.array([1.12, 1.10, 1.05, 1.04, 1.03, 0.84, 0.82])[(numbers + FIRST_DAY.weekday()) % 7]
+    numbers = np.arange((hospital.LAST_DAY - hospital.FIRST_DAY).days + 1)
+    weekday = np.array([1.12, 1.10, 1.05, 1.04, 1.03, 0.84, 0.82])[(numbers + hospital.FIRST_DAY.weekday()) % 7]
     season = np.cos(2 * np.pi * (numbers - 15) / 365.25)
     return np.stack([weekday * (1 + 0.05 * season), weekday * (1 + 0.75 * season)])
 
 
 def _first_names() -> NDArray[np.float64]:
     """Weights of all first names, F before M, for each sex."""
-    female, male = ([1 / (rank + 5) for rank in range(len(names))] for names in FIRST_NAMES.values())
+    female, male = ([1 / (rank + 5) for rank in range(len(names))] for names in hospital.FIRST_NAMES.values())
     return np.array([female + [0.0] * len(male), [0.0] * len(female) + male, female + male])
 
 
 def _surnames() -> NDArray[np.float64]:
     """Weights of all surnames for each ethnicity; about a tenth of its people have any other."""
-    usual = np.zeros((len(ETHNICITIES), len(SURNAMES)))
-    for row, ethnicity in zip(usual, ETHNICITIES, strict=True):
+    usual = np.zeros((len(hospital.ETHNICITIES), len(hospital.SURNAMES)))
+    for row, ethnicity in zip(usual, hospital.ETHNICITIES, strict=True):
         for rank, name in enumerate(ethnicity.surnames):
-            row[SURNAMES.index(name)] = 1 / (rank + 8)
+            row[hospital.SURNAMES.index(name)] = 1 / (rank + 8)
     usual /= usual.sum(axis=1, keepdims=True)
-    return 0.9 * usual + 0.1 / len(SURNAMES)
+    return 0.9 * usual + 0.1 / len(hospital.SURNAMES)
 
 
-_FIRST_NAME_TEXTS = pa.array([name for names in FIRST_NAMES.values() for name in names])
-_SURNAME_TEXTS = pa.array(SURNAMES)
+_FIRST_NAME_TEXTS = pa.array([name for names in hospital.FIRST_NAMES.values() for name in names])
+_SURNAME_TEXTS = pa.array(hospital.SURNAMES)
 _INITIAL_TEXTS = pa.array([f"{letter}." for letter in "ABCDEFGHIJKLMNOPRSTVWYZ"])
-_SEX_TEXTS = pa.array(SEXES)
-_ZIP_CODE_TEXTS = pa.array([zip_code.code for zip_code in ZIP_CODES])
-_COUNTY_TEXTS = pa.array([county.name for county in COUNTIES])
-_ETHNICITY_TEXTS = pa.array([ethnicity.name for ethnicity in ETHNICITIES])
-_DIAGNOSIS_TEXTS = pa.array([diagnosis.code for diagnosis in DIAGNOSES])
+_SEX_TEXTS = pa.array(hospital.SEXES)
+_ZIP_CODE_TEXTS = pa.array([zip_code.code for zip_code in hospital.ZIP_CODES])
+_COUNTY_TEXTS = pa.array([county.name for county in hospital.COUNTIES])
+_ETHNICITY_TEXTS = pa.array([ethnicity.name for ethnicity in hospital.ETHNICITIES])
+_DIAGNOSIS_TEXTS = pa.array([diagnosis.code for diagnosis in hospital.DIAGNOSES])
 _FOUR_DIGITS = pa.array([f"{number:04}" for number in range(10_000)])
 
-_COUNTY_OF_ZIP_CODE = np.array([zip_code.county for zip_code in ZIP_CODES])
-_DIVERSITY = np.array([[county.diversity] for county in COUNTIES])
-_YOUNGEST = np.array([diagnosis.youngest for diagnosis in DIAGNOSES], dtype=np.int64)
-_COMMONEST = np.array([diagnosis.commonest for diagnosis in DIAGNOSES], dtype=np.int64)
-_OLDEST = np.array([diagnosis.oldest for diagnosis in DIAGNOSES], dtype=np.int64)
-_FEMALE = np.array([diagnosis.female for diagnosis in DIAGNOSES], dtype=np.float64)
-_DAYS = np.array([diagnosis.days for diagnosis in DIAGNOSES], dtype=np.float64)
-_RATE = np.array([diagnosis.rate for diagnosis in DIAGNOSES], dtype=np.float64)
-_WINTER = np.array([diagnosis.winter for diagnosis in DIAGNOSES], dtype=np.int64)
+_COUNTY_OF_ZIP_CODE = np.array([zip_code.county for zip_code in hospital.ZIP_CODES])
+_DIVERSITY = np.array([[county.diversity] for county in hospital.COUNTIES])
+_YOUNGEST = np.array([diagnosis.youngest for diagnosis in hospital.DIAGNOSES], dtype=np.int64)
+_COMMONEST = np.array([diagnosis.commonest for diagnosis in hospital.DIAGNOSES], dtype=np.int64)
+_OLDEST = np.array([diagnosis.oldest for diagnosis in hospital.DIAGNOSES], dtype=np.int64)
+_FEMALE = np.array([diagnosis.female for diagnosis in hospital.DIAGNOSES], dtype=np.float64)
+_DAYS = np.array([diagnosis.days for diagnosis in hospital.DIAGNOSES], dtype=np.float64)
+_RATE = np.array([diagnosis.rate for diagnosis in hospital.DIAGNOSES], dtype=np.float64)
+_WINTER = np.array([diagnosis.winter for diagnosis in hospital.DIAGNOSES], dtype=np.int64)
 
-_DIAGNOSIS = WeightedChoice.of([diagnosis.frequency for diagnosis in DIAGNOSES])
-_ZIP_CODE = WeightedChoice.of([zip_code.population for zip_code in ZIP_CODES])
+_DIAGNOSIS = WeightedChoice.of([diagnosis.frequency for diagnosis in hospital.DIAGNOSES])
+_ZIP_CODE = WeightedChoice.of([zip_code.population for zip_code in hospital.ZIP_CODES])
 _ETHNICITY = WeightedChoice.of(
-    (1 - _DIVERSITY) * [e.rural for e in ETHNICITIES] + _DIVERSITY * [e.metropolitan for e in ETHNICITIES]
+    (1 - _DIVERSITY) * [e.rural for e in hospital.ETHNICITIES]
+    + _DIVERSITY * [e.metropolitan for e in hospital.ETHNICITIES]
 )
 _MIXED = SEX_X * ((_FEMALE > 0) & (_FEMALE < 1))
 _SEX = WeightedChoice.of(np.stack([_FEMALE * (1 - _MIXED), (1 - _FEMALE) * (1 - _MIXED), _MIXED], axis=1))
@@ -155,7 +145,7 @@ def create_discharges(connection: duckdb.DuckDBPyConnection, table: str, rows: i
 
 def create_zip_codes(connection: duckdb.DuckDBPyConnection) -> None:
     """Creates the table `zip_codes`: each one's people, which Safe Harbor asks for."""
-    people = pa.array([round(1000 * zip_code.population) for zip_code in ZIP_CODES])
+    people = pa.array([round(1000 * zip_code.population) for zip_code in hospital.ZIP_CODES])
     connection.from_arrow(pa.table({"zip": _ZIP_CODE_TEXTS, "population": people})).create("zip_codes")
 
 
@@ -189,7 +179,7 @@ def _chunk(start: int, seed: int) -> pa.RecordBatch:
             _texts(_SEX_TEXTS, sex),
             _texts(_ZIP_CODE_TEXTS, zip_code, no_zip_code),
             _texts(_COUNTY_TEXTS, county, no_zip_code),
-            pa.array(np.datetime64(FIRST_DAY) + day, pa.date32()),
+            pa.array(np.datetime64(hospital.FIRST_DAY) + day, pa.date32()),
             _texts(_ETHNICITY_TEXTS, ethnicity, no_ethnicity),
             _texts(_DIAGNOSIS_TEXTS, diagnosis),
             pa.array(stay, pa.int32()),
@@ -210,7 +200,7 @@ def _ages(rng: np.random.Generator, diagnosis: Integers) -> Integers:
 def _stays(rng: np.random.Generator, diagnosis: Integers, age: Integers) -> Integers:
     """Whole days, log-normal, a fifth longer for each 25 years above 40."""
     days = _DAYS[diagnosis] * (1 + 0.008 * (age - 40)) * rng.lognormal(0.0, 0.55, CHUNK_ROWS)
-    return np.minimum(days, LONGEST_STAY).astype(np.int64)
+    return np.minimum(days, hospital.LONGEST_STAY).astype(np.int64)
 
 
 def _charges(rng: np.random.Generator, diagnosis: Integers, stay: Integers) -> Integers:

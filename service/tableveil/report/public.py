@@ -4,23 +4,11 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from decimal import Decimal
 
 from tableveil import wording
+from tableveil.report import words
 from tableveil.report.facts import PublicFacts
 from tableveil.report.model import Figure, Grid, Part, Report, Section, Terms, Words, shares
 from tableveil.report.reached import reached
 from tableveil.report.threats import Situation, threats
-from tableveil.report.words import (
-    AGAINST,
-    CONTEXTS,
-    INFERENCE,
-    LINKABILITY,
-    NOT_STATED,
-    ROLES,
-    SINGLING_OUT,
-    named,
-    promise,
-    stated,
-    titled,
-)
 from tableveil.v1.policy_pb2 import PrivacyModel
 from tableveil.v1.release_service_pb2 import Exposure
 from tableveil.wording.exposures import HEADING, exposure_columns, exposure_rows
@@ -66,15 +54,15 @@ def verdict(facts: PublicFacts, of_chance: str) -> Iterator[str]:
     yield facts.state
     yield f"It has {wording.count(facts.records)} records, made on {facts.day} by {facts.method}."
     statements = facts.statements
-    context = CONTEXTS.get(statements.context, NOT_STATED)
-    recipient, purpose = stated(statements.recipient).rstrip("."), stated(statements.purpose).rstrip(".")
+    context = words.CONTEXTS.get(statements.context, words.NOT_STATED)
+    recipient, purpose = words.stated(statements.recipient).rstrip("."), words.stated(statements.purpose).rstrip(".")
     if facts.promised:
         yield facts.promised
     yield f"Recipient: {recipient}. Purpose: {purpose}. Release context: {context}."
     if not facts.records:
         yield "No record is released: all of them are suppressed."
         return
-    yield f"It meets every privacy model that its policy asks for: {named(facts.models)}."
+    yield f"It meets every privacy model that its policy asks for: {words.named(facts.models)}."
     if facts.risk.unique_records:
         yield (
             f"{wording.count(facts.risk.unique_records)} released records are the only one with their "
@@ -115,18 +103,18 @@ def risks(situation: Situation, measured: dict[str, tuple[str, ...]] | None = No
     """
     more = measured or {}
     rows = (
-        _row(SINGLING_OUT, situation, (*_singling_out(situation), *more.get(SINGLING_OUT, ()))),
-        _row(LINKABILITY, situation, (*_linkability(situation), *more.get(LINKABILITY, ()))),
-        _row(INFERENCE, situation, more.get(INFERENCE, (_DIVERSITY,) * bool(situation.sensitive))),
+        _row(words.SINGLING_OUT, situation, (*_singling_out(situation), *more.get(words.SINGLING_OUT, ()))),
+        _row(words.LINKABILITY, situation, (*_linkability(situation), *more.get(words.LINKABILITY, ()))),
+        _row(words.INFERENCE, situation, more.get(words.INFERENCE, (_DIVERSITY,) * bool(situation.sensitive))),
     )
     grid = Grid("The three risks of Opinion 05/2014 (WP216)", ("risk", "holds", "measured", "open"), rows)
     return Section("risks", "Singling out, linkability, inference", (grid,))
 
 
 def _row(risk: str, situation: Situation, measured: tuple[str, ...]) -> tuple[str, ...]:
-    promised = [one for one in situation.facts.models if one.WhichOneof("kind") in AGAINST[risk]]
-    holds = [f"{titled(one)}." for one in promised] or ["The policy asks for no model against it."]
-    if risk == SINGLING_OUT:
+    promised = [one for one in situation.facts.models if one.WhichOneof("kind") in words.AGAINST[risk]]
+    holds = [f"{words.titled(one)}." for one in promised] or ["The policy asks for no model against it."]
+    if risk == words.SINGLING_OUT:
         holds.append("Columns that the policy calls identifying are not released.")
     return risk, " ".join(holds), " ".join(measured) or "Nothing is measured here.", " ".join(_open(situation, risk))
 
@@ -151,11 +139,11 @@ def _linkability(situation: Situation) -> Iterator[str]:
 
 def _open(situation: Situation, risk: str) -> Iterator[str]:
     as_they_are = (*situation.sensitive, *situation.insensitive)
-    if risk == SINGLING_OUT:
+    if risk == words.SINGLING_OUT:
         if as_they_are:
             yield f"Somebody who knows values of {', '.join(as_they_are)} can single people out by them."
         yield "Knowledge of other people of a class is not counted."
-    elif risk == LINKABILITY:
+    elif risk == words.LINKABILITY:
         yield "Other releases of the same people, and tables of others, are not counted."
     else:
         if situation.unprotected:
@@ -170,11 +158,11 @@ def purpose(facts: PublicFacts) -> Iterator[tuple[str, str]]:
     """The release, and what the policy states of it for its readers."""
     stated_of = facts.statements
     yield "release", f"{facts.name}, {facts.target}"
-    yield "purpose", stated(stated_of.purpose)
-    yield "legal basis", stated(stated_of.legal_basis)
-    yield "recipient", stated(stated_of.recipient)
-    yield "release context", CONTEXTS.get(stated_of.context, NOT_STATED)
-    yield "contact", stated(stated_of.contact)
+    yield "purpose", words.stated(stated_of.purpose)
+    yield "legal basis", words.stated(stated_of.legal_basis)
+    yield "recipient", words.stated(stated_of.recipient)
+    yield "release context", words.CONTEXTS.get(stated_of.context, words.NOT_STATED)
+    yield "contact", words.stated(stated_of.contact)
     if facts.objects:
         yield "tables", ", ".join(f"{name} ({wording.count(rows)} rows)" for name, rows in facts.objects)
 
@@ -182,7 +170,7 @@ def purpose(facts: PublicFacts) -> Iterator[tuple[str, str]]:
 def columns(facts: PublicFacts) -> Grid:
     """The released columns."""
     rows = tuple(
-        (one.name, ROLES.get(one.role, one.role), f"{one.treatment}{one.days}", labels(one.labels))
+        (one.name, words.ROLES.get(one.role, one.role), f"{one.treatment}{one.days}", labels(one.labels))
         for one in facts.columns
     )
     return Grid("Released columns", ("column", "role", "treatment", "most frequent labels"), rows)
@@ -250,7 +238,7 @@ def _models(facts: PublicFacts) -> Iterator[Part]:
 
 def models(asked: Iterable[PrivacyModel], lists: Collection[str]) -> Grid:
     """The privacy models that hold; cells of the columns `lists` are lists."""
-    rows = tuple((titled(one), promise(one, lists)) for one in asked)
+    rows = tuple((words.titled(one), words.promise(one, lists)) for one in asked)
     return Grid("Models that the policy asks for, and that hold", ("model", "promise"), rows)
 
 

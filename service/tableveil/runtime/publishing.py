@@ -11,24 +11,12 @@ from functools import partial
 from types import MappingProxyType
 from typing import TypeVar
 
+from tableveil import publishing
 from tableveil.backend import Database
 from tableveil.control import Control, Stopped
 from tableveil.errors import ConflictError, Fault, InvalidError, TableveilError, nearest, shortened
 from tableveil.policy import Policy
 from tableveil.policy.documentation import says_something
-from tableveil.publishing import (
-    PolicyOf,
-    Target,
-    ask,
-    due_at,
-    existing,
-    failed,
-    planned_faults,
-    published,
-    read_edition,
-    removed,
-    take_back,
-)
 from tableveil.runtime.model import Failure, FailureKind, Nobody, Observer
 from tableveil.runtime.recorder import failure_of
 from tableveil.source import Source
@@ -54,8 +42,8 @@ class Publishing:
     def __init__(
         self,
         database: Database,
-        targets: Mapping[str, Target] = MappingProxyType({}),
-        policy_of: PolicyOf | None = None,
+        targets: Mapping[str, publishing.Target] = MappingProxyType({}),
+        policy_of: publishing.PolicyOf | None = None,
         observer: Observer | None = None,
     ) -> None:
         """`policy_of` reads the policies of the ledger, if there are targets. Nothing is done before `start`."""
@@ -104,7 +92,9 @@ class Publishing:
         """Faults for which one of the policy's targets, which are there, would refuse each of its releases."""
         targets = [self._couriers[name].target for name in policy.release.publish]
         # Two targets of one kind refuse the same.
-        return list(dict.fromkeys(fault for target in targets for fault in planned_faults(target, policy, source)))
+        return list(
+            dict.fromkeys(fault for target in targets for fault in publishing.planned_faults(target, policy, source))
+        )
 
     def publish(self, number: int, target: str, repeat_reason: str, other_people: Sequence[int] = ()) -> None:
         """Asks for a release at a target, or once more if it was asked for; the principal is that of the session.
@@ -119,7 +109,7 @@ class Publishing:
         """
         # A caller who sees no such release is told of no target, whose name may tell a recipient.
         with self._database.session() as session:
-            existing(session, number)
+            publishing.existing(session, number)
         if target not in self._couriers:
             (fault,) = self.faults([target])
             raise InvalidError.of("TARGET_UNKNOWN", "target", fault.found, fault.expected, fault.hint)
@@ -130,13 +120,13 @@ class Publishing:
             publication = Publication(
                 target, session.visibility.principal, now(), repeat_reason, other_people=tuple(other_people)
             )
-            _until_free(lambda: ask(self._database, session, number, publication))
+            _until_free(lambda: publishing.ask(self._database, session, number, publication))
         self._couriers[target].look()
 
     def take_back(self, number: int, target: str) -> None:
         """Asks for the removal of a release from a target; `NotFoundError` if it was never asked for there."""
         with self._database.session() as session:
-            _until_free(lambda: take_back(session, number, target))
+            _until_free(lambda: publishing.take_back(session, number, target))
         self.look()
 
     def close(self, grace_seconds: float) -> bool:
@@ -151,7 +141,14 @@ class Publishing:
 class _Courier:
     """One target, and the thread that serves it."""
 
-    def __init__(self, database: Database, name: str, target: Target, policy_of: PolicyOf, observer: Observer) -> None:
+    def __init__(
+        self,
+        database: Database,
+        name: str,
+        target: publishing.Target,
+        policy_of: publishing.PolicyOf,
+        observer: Observer,
+    ) -> None:
         self._database, self._name, self.target = database, name, target
         self._policy_of, self._observer = policy_of, observer
         self._control = Control()
@@ -190,10 +187,10 @@ class _Courier:
     def _round(self) -> float | None:
         """Does what is due, and returns the seconds until the next attempt, None if there is nothing to try again."""
         with self._database.ledger() as ledger:
-            due = due_at(ledger, self._name)
+            due = publishing.due_at(ledger, self._name)
             read_publications = publications.at_target(ledger, self._name)
-        steps = [(number, self._publish, published) for number in due.published]
-        steps += [(number, self.target.remove, removed) for number in due.removed]
+        steps = [(number, self._publish, publishing.published) for number in due.published]
+        steps += [(number, self.target.remove, publishing.removed) for number in due.removed]
         later = []
         for number, step, done in steps:
             due_in = self._not_before.get((number, done), 0.0) - time.monotonic()
@@ -235,7 +232,7 @@ class _Courier:
             changed = (
                 done(publication)
                 if failure is None
-                else failed(publication, failure.code, failure.message, _passes(failure))
+                else publishing.failed(publication, failure.code, failure.message, _passes(failure))
             )
             publications.store(ledger, number, changed)
             return changed
@@ -243,7 +240,7 @@ class _Courier:
     def _publish(self, number: int) -> None:
         with self._database.session() as session:
             session.control = self._control
-            read = partial(read_edition, session, number, self._policy_of)
+            read = partial(publishing.read_edition, session, number, self._policy_of)
             self.target.publish(session, read, partial(_until_free, partial(self._confirm, number)))
 
     def _confirm(self, number: int) -> None:
@@ -255,7 +252,7 @@ class _Courier:
         self._control.raise_if_stopped()
         with self._database.ledger() as ledger, ledger.transaction():
             publication = publications.find(ledger, number, self._name)
-            if publication is None or number not in due_at(ledger, self._name).published:
+            if publication is None or number not in publishing.due_at(ledger, self._name).published:
                 taken, expected = f"releases/{number}, which was taken back meanwhile", "one that is to be published"
                 raise ConflictError.of("RELEASE_TAKEN_BACK", "release", taken, expected)
             publications.store(ledger, number, replace(publication, published_at=now()))

@@ -2,41 +2,27 @@
 
 from sqlglot import exp
 
+from tableveil import hierarchy
 from tableveil.backend import WarehouseSession, cast, column, table
 from tableveil.errors import Fault, NearestNames, NotFoundError, nearest, shortened
-from tableveil.hierarchy import (
-    InlineLevels,
-    ListedHierarchy,
-    SafeHarborAge,
-    SafeHarborDate,
-    SafeHarborHierarchy,
-    SafeHarborZip,
-    StoredLevels,
-    TableLevels,
-    ValueKind,
-    check_levels,
-    field_of,
-    name_in,
-    safe_harbor,
-)
 from tableveil.policy import TableReference
 from tableveil.source import Column, columns_of, find_table
 from tableveil.source.tables import shown_type
 from tableveil.state import hierarchies
 
-Unstored = InlineLevels | TableLevels | SafeHarborHierarchy
+Unstored = hierarchy.InlineLevels | hierarchy.TableLevels | hierarchy.SafeHarborHierarchy
 """Rows that are not in the store, or may have changed since they were."""
 
 
 def listed_levels(
-    session: WarehouseSession, definition: ListedHierarchy, field: str, name: str
-) -> tuple[InlineLevels | None, str, list[Fault]]:
+    session: WarehouseSession, definition: hierarchy.ListedHierarchy, field: str, name: str
+) -> tuple[hierarchy.InlineLevels | None, str, list[Fault]]:
     """The written-out rows, the hierarchy's name, and all faults found.
 
     Stored rows have their name in the evidence (`name@version`), others the given one until they are stored.
     """
-    field = f"{field}.{field_of(definition)}"
-    if isinstance(definition, StoredLevels):
+    field = f"{field}.{hierarchy.field_of(definition)}"
+    if isinstance(definition, hierarchy.StoredLevels):
         try:
             stored = hierarchies.find(session.ledger, definition.name, definition.version)
         except NotFoundError as error:
@@ -45,59 +31,59 @@ def listed_levels(
                 "",
                 [Fault(f"{field}.{fault.field}", fault.found, fault.expected, fault.hint) for fault in error.faults],
             )
-        return InlineLevels(hierarchies.rows(session.ledger, stored)), stored.reference, []
+        return hierarchy.InlineLevels(hierarchies.rows(session.ledger, stored)), stored.reference, []
     levels, faults = _written_out(session, definition, field)
     if levels is not None:
-        faults = check_levels(levels.rows, field)
+        faults = hierarchy.check_levels(levels.rows, field)
     if levels is None or faults:
         return None, "", faults
     return levels, name, []
 
 
 def new_hierarchy(
-    session: WarehouseSession, definition: Unstored, levels: InlineLevels, name: str, schema: str
+    session: WarehouseSession, definition: Unstored, levels: hierarchy.InlineLevels, name: str, schema: str
 ) -> hierarchies.NewHierarchy:
     """The rows to be stored under a name, by which a release names the hierarchy that it used.
 
     Rows of a table belong to the schema of that table, others to the one that is given.
     """
-    if isinstance(definition, (TableLevels, SafeHarborZip)):
+    if isinstance(definition, (hierarchy.TableLevels, hierarchy.SafeHarborZip)):
         schema = session.scope(definition.schema or "main")
-    return hierarchies.NewHierarchy(name_in(schema, name), levels.rows, _origin(definition))
+    return hierarchies.NewHierarchy(hierarchy.name_in(schema, name), levels.rows, _origin(definition))
 
 
 def _origin(definition: Unstored) -> str:
     """The origin of the rows, for people who look at the store later."""
     match definition:
-        case InlineLevels():
+        case hierarchy.InlineLevels():
             return hierarchies.INLINE
-        case TableLevels(_, schema, name):
+        case hierarchy.TableLevels(_, schema, name):
             return f"the table {schema}.{name}"
-        case SafeHarborZip(_, schema, name):
+        case hierarchy.SafeHarborZip(_, schema, name):
             return f"safe_harbor_zip with the table {schema}.{name}"
         case _:
-            return field_of(definition)
+            return hierarchy.field_of(definition)
 
 
 def _written_out(
     session: WarehouseSession, definition: Unstored, field: str
-) -> tuple[InlineLevels | None, list[Fault]]:
+) -> tuple[hierarchy.InlineLevels | None, list[Fault]]:
     match definition:
-        case InlineLevels():
+        case hierarchy.InlineLevels():
             return definition, []
-        case TableLevels():
+        case hierarchy.TableLevels():
             return _table_levels(session, definition, field)
-        case SafeHarborZip():
+        case hierarchy.SafeHarborZip():
             return _zip_levels(session, definition, field)
-        case SafeHarborAge():
-            return safe_harbor.age_levels(), []
-        case SafeHarborDate():
-            return safe_harbor.date_levels(definition), []
+        case hierarchy.SafeHarborAge():
+            return hierarchy.safe_harbor.age_levels(), []
+        case hierarchy.SafeHarborDate():
+            return hierarchy.safe_harbor.date_levels(definition), []
 
 
 def _table_levels(
-    session: WarehouseSession, definition: TableLevels, field: str
-) -> tuple[InlineLevels | None, list[Fault]]:
+    session: WarehouseSession, definition: hierarchy.TableLevels, field: str
+) -> tuple[hierarchy.InlineLevels | None, list[Fault]]:
     wanted = TableReference(definition.catalog, definition.schema, definition.table)
     reference, faults = find_table(session, wanted, f"{field}.table")
     if reference is None:
@@ -115,12 +101,12 @@ def _table_levels(
     if unknown:
         return None, unknown
     texts = [cast(column(name), "VARCHAR") for name in definition.columns or names]
-    return InlineLevels(tuple(session.rows(_ordered(reference, texts)))), []
+    return hierarchy.InlineLevels(tuple(session.rows(_ordered(reference, texts)))), []
 
 
 def _zip_levels(
-    session: WarehouseSession, definition: SafeHarborZip, field: str
-) -> tuple[InlineLevels | None, list[Fault]]:
+    session: WarehouseSession, definition: hierarchy.SafeHarborZip, field: str
+) -> tuple[hierarchy.InlineLevels | None, list[Fault]]:
     wanted = TableReference(definition.catalog, definition.schema, definition.table)
     reference, faults = find_table(session, wanted, f"{field}.population")
     if reference is None:
@@ -135,14 +121,14 @@ def _zip_levels(
             expected = f"a column of {shortened(reference.table)}"
             faults.append(Fault(f"{field}.{name}", shortened(wanted_name), expected, nearest(wanted_name, types)))
     people = types.get(definition.population_column)
-    if people is not None and not (isinstance(people, Column) and people.kind is ValueKind.INTEGER):
+    if people is not None and not (isinstance(people, Column) and people.kind is hierarchy.ValueKind.INTEGER):
         type_ = people.type if isinstance(people, Column) else people[1]
         shown = f"{shortened(definition.population_column)} of type {shown_type(type_)}"
         faults.append(Fault(f"{field}.population_column", shown, "a column of whole numbers: the people in each"))
     if faults:
         return None, faults
     wanted_columns = [cast(column(definition.zip_column), "VARCHAR"), column(definition.population_column)]
-    return safe_harbor.zip_levels(session.rows(_ordered(reference, wanted_columns)), field)
+    return hierarchy.safe_harbor.zip_levels(session.rows(_ordered(reference, wanted_columns)), field)
 
 
 def _ordered(reference: TableReference, columns: list[exp.Expr]) -> exp.Select:

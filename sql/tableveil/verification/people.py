@@ -4,27 +4,7 @@ import math
 from fractions import Fraction
 
 from tableveil.backend import Session, WarehouseSession
-from tableveil.policy import (
-    AverageRisk,
-    CellSizes,
-    DeltaPresence,
-    Dominance,
-    EstimatedKMap,
-    Inclusion,
-    JobPart,
-    KAnonymity,
-    KMap,
-    KnownFacts,
-    NoAttack,
-    Policy,
-    PopulationUniqueness,
-    PrivacyModel,
-    Profitability,
-    SafeHarbor,
-    SampleUniqueness,
-    SensitiveModel,
-    SensitiveShare,
-)
+from tableveil.policy import JobPart, Policy, privacy
 from tableveil.risk import ClassSizes, population_uniqueness
 from tableveil.verification.game import check_game, needs_people
 from tableveil.verification.owners import check_largest_share, check_shares, check_units, count_owners
@@ -39,7 +19,14 @@ def check_people(
 
     With `own_levels`, it needs the tables of `read_own_levels`. It leaves the table of `count_owners`.
     """
-    others = SensitiveModel | Profitability | NoAttack | SafeHarbor | KnownFacts | SensitiveShare
+    others = (
+        privacy.SensitiveModel
+        | privacy.Profitability
+        | privacy.NoAttack
+        | privacy.SafeHarbor
+        | privacy.KnownFacts
+        | privacy.SensitiveShare
+    )
     models = [model for model in policy.privacy_models if not isinstance(model, others)]
     counted = counts_people(policy)
     if counted and own_levels:
@@ -69,43 +56,45 @@ def check_people(
 def counts_people(policy: Policy) -> bool:
     """Whether a model of the policy counts people of the population."""
     of_game = JobPart.GAME in policy.parts and needs_people(policy)
-    return of_game or any(isinstance(m, KMap | DeltaPresence | Inclusion) for m in policy.privacy_models)
+    return of_game or any(
+        isinstance(m, privacy.KMap | privacy.DeltaPresence | privacy.Inclusion) for m in policy.privacy_models
+    )
 
 
 def _check_model(
-    session: WarehouseSession, policy: Policy, model: PrivacyModel, source_records: int, written: Written
+    session: WarehouseSession, policy: Policy, model: privacy.PrivacyModel, source_records: int, written: Written
 ) -> list[str]:
     embedded = session.embedded
     match model:
-        case KAnonymity(k):
+        case privacy.KAnonymity(k):
             return _smaller(
                 embedded, "people", written.owned_classes, k, f"k = {k}", "people" if written.person else "records"
             )
-        case Dominance(share):
+        case privacy.Dominance(share):
             numerator, denominator = at_most(share)
             beyond = embedded.value(
                 f"SELECT count(*) FROM {written.owned_classes} "
                 f"WHERE most::HUGEINT * {denominator} > size::HUGEINT * {numerator}"
             )
             return [f"{beyond} classes are not of {model}"] if beyond else []
-        case KMap(k):
+        case privacy.KMap(k):
             return _smaller(embedded, "population", "peopled", k, f"k = {k} of the population")
-        case EstimatedKMap():
+        case privacy.EstimatedKMap():
             population = _population_size(session, policy, source_records, written)
             size = smallest_in_sample(model, source_records, population)
             return _smaller(embedded, "size", "judged_classes", size, f"{size}, of which {model} asks")
-        case DeltaPresence():
+        case privacy.DeltaPresence():
             return _check_presence(session, model, written)
-        case Inclusion():
+        case privacy.Inclusion():
             outside = embedded.value("SELECT count(*) FROM peopled WHERE population < size")
             return [f"{outside} classes have more records than the population"] if outside else []
-        case AverageRisk(threshold):
+        case privacy.AverageRisk(threshold):
             numerator, denominator = at_most(threshold)
             holds = f"count(*) * {denominator}::HUGEINT <= coalesce(sum(size), 0) * {numerator}"
-        case SampleUniqueness(threshold):
+        case privacy.SampleUniqueness(threshold):
             numerator, denominator = at_most(threshold)
             holds = f"count(*) FILTER (size = 1) * {denominator}::HUGEINT <= coalesce(sum(size), 0) * {numerator}"
-        case PopulationUniqueness():
+        case privacy.PopulationUniqueness():
             population = _population_size(session, policy, source_records, written)
             return _check_uniqueness(embedded, model, population)
         case _:
@@ -156,7 +145,7 @@ def _count_labels(session: WarehouseSession, name: str, rows: str, written: Writ
     )
 
 
-def _check_presence(session: WarehouseSession, model: DeltaPresence, written: Written) -> list[str]:
+def _check_presence(session: WarehouseSession, model: privacy.DeltaPresence, written: Written) -> list[str]:
     (low, low_of), (high, high_of) = at_least(model.minimum), at_most(model.maximum)
     embedded = session.embedded
     outside = embedded.value(
@@ -189,7 +178,7 @@ def _population_size(session: WarehouseSession, policy: Policy, source_records: 
     return size
 
 
-def _check_uniqueness(session: Session, model: PopulationUniqueness, population: int) -> list[str]:
+def _check_uniqueness(session: Session, model: privacy.PopulationUniqueness, population: int) -> list[str]:
     """The search uses these estimators, too; the verification counts their inputs itself."""
     for pool in (False, True):
         rows = session.arrays(
@@ -201,7 +190,7 @@ def _check_uniqueness(session: Session, model: PopulationUniqueness, population:
     return []
 
 
-def smallest_in_sample(model: EstimatedKMap, records: int, population: int) -> int:
+def smallest_in_sample(model: privacy.EstimatedKMap, records: int, population: int) -> int:
     """The least size k' that a class of k people reaches in the sample with at most the significance's probability.
 
     The number of its people in the sample is Poisson distributed with mean k times the sampling fraction; for the
@@ -210,7 +199,7 @@ def smallest_in_sample(model: EstimatedKMap, records: int, population: int) -> i
     if records >= population:
         return model.k
     mean = model.k * records / population
-    truncated = model.estimator is CellSizes.ZERO_TRUNCATED_POISSON
+    truncated = model.estimator is privacy.CellSizes.ZERO_TRUNCATED_POISSON
     possible = -math.expm1(-mean) if truncated else 1.0
     below, size = (0.0 if truncated else math.exp(-mean)), 1
     # The last digits must not demand one record more.

@@ -10,25 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tableveil.backend import Session, WarehouseSession
-from tableveil.policy import (
-    AbsentValues,
-    AttributePolicy,
-    BetaLikeness,
-    DeltaDisclosure,
-    Distance,
-    DistinctLDiversity,
-    Elements,
-    EntropyEstimator,
-    EntropyLDiversity,
-    NTCloseness,
-    NullPosition,
-    OrderBy,
-    Policy,
-    ProbabilisticLDiversity,
-    RecursiveCLDiversity,
-    SensitiveModel,
-    TCloseness,
-)
+from tableveil.policy import AttributePolicy, Elements, NullPosition, OrderBy, Policy, privacy
 from tableveil.verification.distances import distances
 from tableveil.verification.owners import digest_of, secret_of
 from tableveil.verification.supersets import beyond_all_supersets
@@ -61,7 +43,7 @@ class Spreads:
 
 def check_values(session: WarehouseSession, policy: Policy, spreads: Spreads, written: Written) -> list[str]:
     """Faults of the sensitive columns that models look at; `judged_classes` has the classes."""
-    models = [model for model in policy.privacy_models if isinstance(model, SensitiveModel)]
+    models = [model for model in policy.privacy_models if isinstance(model, privacy.SensitiveModel)]
     problems: list[str] = []
     for name in dict.fromkeys(model.column for model in models):
         attribute = next(attribute for attribute in policy.attributes if attribute.column == name)
@@ -87,7 +69,7 @@ def _check_column(
     session: WarehouseSession,
     policy: Policy,
     attribute: AttributePolicy,
-    models: Sequence[SensitiveModel],
+    models: Sequence[privacy.SensitiveModel],
     spreads: Spreads,
     written: Written,
 ) -> list[str]:
@@ -103,11 +85,11 @@ def _check_column(
     labels = next((labels for labels in written.sensitive if labels.column == name), None)
     values, records = embedded.row("SELECT count(*), coalesce(sum(records), 0)::BIGINT FROM distribution")
     column = _Column(values, records, labels)
-    measured = [model.distance for model in models if isinstance(model, TCloseness | NTCloseness)]
+    measured = [model.distance for model in models if isinstance(model, privacy.TCloseness | privacy.NTCloseness)]
     problems = _check_distribution(embedded, attribute, written)
-    if Distance.ORDERED in measured:
+    if privacy.Distance.ORDERED in measured:
         problems += _check_order(embedded, attribute)
-    if Distance.HIERARCHICAL in measured:
+    if privacy.Distance.HIERARCHICAL in measured:
         _make_value_groups(embedded, attribute.column, column, written)
     if not problems:
         for model in models:
@@ -240,15 +222,17 @@ def _disordered(session: Session, key: str) -> bool:
 # --- the models -----------------------------------------------------------------------------------------------------
 
 
-def _failing(rows: WarehouseSession, policy: Policy, model: SensitiveModel, column: _Column, written: Written) -> int:
+def _failing(
+    rows: WarehouseSession, policy: Policy, model: privacy.SensitiveModel, column: _Column, written: Written
+) -> int:
     """The number of classes for which the model does not hold."""
     session = rows.embedded
     match model:
-        case EntropyLDiversity(estimator=EntropyEstimator.GRASSBERGER):
+        case privacy.EntropyLDiversity(estimator=privacy.EntropyEstimator.GRASSBERGER):
             return _failing_grassberger(session, model)
-        case TCloseness():
+        case privacy.TCloseness():
             return _beyond(session, model, column)
-        case NTCloseness():
+        case privacy.NTCloseness():
             return beyond_all_supersets(
                 rows, policy, model, distances(model.distance, column.values, column.top), written
             )
@@ -258,12 +242,12 @@ def _failing(rows: WarehouseSession, policy: Policy, model: SensitiveModel, colu
 
 
 def _failing_classes(
-    model: DistinctLDiversity
-    | ProbabilisticLDiversity
-    | EntropyLDiversity
-    | RecursiveCLDiversity
-    | DeltaDisclosure
-    | BetaLikeness,
+    model: privacy.DistinctLDiversity
+    | privacy.ProbabilisticLDiversity
+    | privacy.EntropyLDiversity
+    | privacy.RecursiveCLDiversity
+    | privacy.DeltaDisclosure
+    | privacy.BetaLikeness,
     column: _Column,
 ) -> str:
     """A query with a row per class for which the model does not hold."""
@@ -271,20 +255,20 @@ def _failing_classes(
     # NULL is no value to the models of diversity: a class without any other has no row, and does not hold.
     valueless = f"SELECT class FROM judged_classes EXCEPT SELECT class {present}"
     match model:
-        case DistinctLDiversity(l=l):
+        case privacy.DistinctLDiversity(l=l):
             return f"{valueless} UNION ALL SELECT class {present} GROUP BY class HAVING count(*) < {l}"
-        case ProbabilisticLDiversity(l=l):
+        case privacy.ProbabilisticLDiversity(l=l):
             numerator, denominator = at_least(l)
             return (
                 f"{valueless} UNION ALL SELECT class {present} GROUP BY class "
                 f"HAVING max(records)::HUGEINT * {numerator} > sum(records) * {denominator}"
             )
-        case EntropyLDiversity(l=l):
+        case privacy.EntropyLDiversity(l=l):
             return (
                 f"{valueless} UNION ALL SELECT class {present} GROUP BY class "
                 f"HAVING ln(sum(records)) - sum(records * ln(records)) / sum(records) < {math.log(l) - SLACK!r}"
             )
-        case RecursiveCLDiversity(c=c, l=l):
+        case privacy.RecursiveCLDiversity(c=c, l=l):
             numerator, denominator = at_most(c)
             return (
                 f"{valueless} UNION ALL SELECT class FROM (SELECT class, records, "
@@ -292,13 +276,13 @@ def _failing_classes(
                 f"HAVING max(records)::HUGEINT * {denominator} "
                 f">= coalesce(sum(records) FILTER (rank >= {l}), 0) * {numerator}"
             )
-        case DeltaDisclosure(delta=delta, absent_values=absent):
-            lacking = column.values if absent is AbsentValues.REJECT else 0
+        case privacy.DeltaDisclosure(delta=delta, absent_values=absent):
+            lacking = column.values if absent is privacy.AbsentValues.REJECT else 0
             return (
                 f"SELECT class FROM {_SHARES} GROUP BY class HAVING count(*) < {lacking} OR "
                 f"max(abs(log2(records::DOUBLE * {column.records} / (size::DOUBLE * overall)))) > {delta} + {SLACK!r}"
             )
-        case BetaLikeness(beta=beta, enhanced=enhanced):
+        case privacy.BetaLikeness(beta=beta, enhanced=enhanced):
             numerator, denominator = at_most(beta)
             holds = (
                 f"records::HUGEINT * {column.records} * {denominator} "
@@ -312,9 +296,9 @@ def _failing_classes(
             assert_never(model)
 
 
-def _failing_by_element(model: SensitiveModel, column: _Column) -> str:
+def _failing_by_element(model: privacy.SensitiveModel, column: _Column) -> str:
     """A query with a row per class for which the model of a column's elements does not hold."""
-    if isinstance(model, ProbabilisticLDiversity):
+    if isinstance(model, privacy.ProbabilisticLDiversity):
         numerator, denominator = at_least(model.l)
         return (
             "SELECT class FROM judged_classes "
@@ -323,7 +307,7 @@ def _failing_by_element(model: SensitiveModel, column: _Column) -> str:
             f"WHERE NOT coalesce(most::HUGEINT * {numerator} "
             f"<= (size - coalesce(without, 0))::HUGEINT * {denominator}, false)"
         )
-    assert isinstance(model, TCloseness), "a model of elements"
+    assert isinstance(model, privacy.TCloseness), "a model of elements"
     numerator, denominator = at_most(model.t)
     # An element that no record of a class has differs by its share in the source.
     return (
@@ -346,7 +330,7 @@ _SHARES = (
 )
 
 
-def _beyond(session: Session, model: TCloseness, column: _Column) -> int:
+def _beyond(session: Session, model: privacy.TCloseness, column: _Column) -> int:
     """Number of classes that are further from the whole source than t."""
     session.stage("reference", "SELECT 0 AS superset, position, records FROM distribution")
     session.stage("pairs", f"SELECT class, 0 AS superset, size, {column.records} AS superset_size FROM judged_classes")
@@ -360,7 +344,7 @@ def _beyond(session: Session, model: TCloseness, column: _Column) -> int:
     return beyond
 
 
-def _failing_grassberger(session: Session, model: EntropyLDiversity) -> int:
+def _failing_grassberger(session: Session, model: privacy.EntropyLDiversity) -> int:
     """Classes of n records with n (G(n) - ln l) < sum of n_i G(n_i), or fewer than l values: Grassberger's estimate."""
     counts = session.arrays(
         "SELECT DISTINCT unnest([records, total]) AS n FROM (SELECT records, sum(records) OVER (PARTITION BY class)"
@@ -406,7 +390,7 @@ def check_joint_values(session: Session, policy: Policy, written: Written) -> li
     models = tuple(
         model
         for model in policy.privacy_models
-        if isinstance(model, SensitiveModel) and not isinstance(model, NTCloseness)
+        if isinstance(model, privacy.SensitiveModel) and not isinstance(model, privacy.NTCloseness)
     )
     if not written.together_with or not models:
         return []

@@ -10,18 +10,11 @@ from tableveil.policy import (
     AttributePolicy,
     Choose,
     EventTable,
-    Inclusion,
-    KAnonymity,
-    NoAttack,
     Policy,
-    PopulationUniqueness,
-    PrivacyModel,
-    Profitability,
     RelatedTables,
-    SensitiveModel,
-    SensitiveShare,
     Success,
     SuppressedRecords,
+    privacy,
 )
 from tableveil.policy.validate_search import level_field
 from tableveil.privacy.steps import UNIT, levels, up
@@ -70,18 +63,18 @@ def _models(policy: Policy, records: int) -> Iterator[Requirement]:
     # The requirement tried last is named if others conflict as well: people know k best. Models that may be left out
     # come even later than
     # k: the positions of others change without them.
-    last = (KAnonymity, Inclusion)
+    last = (privacy.KAnonymity, privacy.Inclusion)
     for i, model in sorted(
-        enumerate(policy.privacy_models), key=lambda of: [isinstance(of[1], last), isinstance(of[1], Inclusion)]
+        enumerate(policy.privacy_models), key=lambda of: [isinstance(of[1], last), isinstance(of[1], privacy.Inclusion)]
     ):
-        if choosing or not isinstance(model, SensitiveModel | SensitiveShare):
+        if choosing or not isinstance(model, privacy.SensitiveModel | privacy.SensitiveShare):
             parameters = tuple(model_parameters(policy, i, records, _follows(policy, model)))
-            if isinstance(model, Inclusion):
+            if isinstance(model, privacy.Inclusion):
                 parameters = (_left_out(f"privacy_models[{i}]", _without_model(model)),)
             yield Requirement(f"privacy_models[{i}]", _without_model(model), parameters, i)
 
 
-def _follows(policy: Policy, model: PrivacyModel) -> bool:
+def _follows(policy: Policy, model: privacy.PrivacyModel) -> bool:
     """Whether everything that is valid with a stricter parameter of the model is valid with a more lenient one.
 
     Suppressed records that are kept have to meet the models together: fewer of them may not. Estimates, and sets of
@@ -89,17 +82,17 @@ def _follows(policy: Policy, model: PrivacyModel) -> bool:
     """
     if policy.suppressed_records is SuppressedRecords.KEEP or not policy.more_choice_helps:
         return False
-    by_sample = isinstance(model, PopulationUniqueness) or _by_marketer(model)
+    by_sample = isinstance(model, privacy.PopulationUniqueness) or _by_marketer(model)
     return not by_sample and not any(
-        isinstance(other, PopulationUniqueness) or _by_marketer(other) for other in policy.privacy_models
+        isinstance(other, privacy.PopulationUniqueness) or _by_marketer(other) for other in policy.privacy_models
     )
 
 
-def _by_marketer(model: PrivacyModel) -> bool:
-    return isinstance(model, Profitability | NoAttack) and model.success is Success.MARKETER
+def _by_marketer(model: privacy.PrivacyModel) -> bool:
+    return isinstance(model, privacy.Profitability | privacy.NoAttack) and model.success is Success.MARKETER
 
 
-def _without_model(model: PrivacyModel) -> Callable[[Policy], Policy]:
+def _without_model(model: privacy.PrivacyModel) -> Callable[[Policy], Policy]:
     def dropped(policy: Policy) -> Policy:
         return replace(policy, privacy_models=tuple(other for other in policy.privacy_models if other != model))
 
