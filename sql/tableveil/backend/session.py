@@ -173,10 +173,16 @@ class Session:
         """None if a query binds within the limits of a trial, on tables made by the definitions; see `Trials`."""
         return self._trials.run(query, definitions, self.control or Control())
 
-    def arrays(self, statement: Statement, parameters: Sequence[object] = ()) -> dict[str, NDArray[Any]]:
-        """The result as one numpy array per column, without NULLs."""
-        with self._running(statement, parameters):
-            return {name: np.asarray(array) for name, array in self._cursor.fetchnumpy().items()}
+    def arrays(
+        self, statement: Statement, parameters: Sequence[object] = (), *, many: bool = False
+    ) -> dict[str, NDArray[Any]]:
+        """The result as one numpy array per column, without NULLs.
+
+        To read `many` rows takes half the time, but the statement, without parameters, is planned twice.
+        """
+        with self._running(statement, parameters, later=many):
+            result = self._cursor.sql(_text(statement)) if many else self._cursor
+            return {name: np.asarray(array) for name, array in result.fetchnumpy().items()}
 
     def batches(self, statement: Statement, rows: int) -> pa.RecordBatchReader:
         """The result as a stream of Arrow batches; drain it before the session's next statement.
@@ -300,13 +306,14 @@ class Session:
         return []
 
     @contextmanager
-    def _running(self, statement: Statement, parameters: Sequence[object]) -> Iterator[None]:
+    def _running(self, statement: Statement, parameters: Sequence[object], *, later: bool = False) -> Iterator[None]:
         text = _text(statement)
         control = self.control
         self._statements += 1
         try:
             with self._interrupter.guard(self._cursor, control) if control is not None else nullcontext():
-                self._cursor.execute(text, list(parameters))
+                if not later:
+                    self._cursor.execute(text, list(parameters))
                 yield
         except duckdb.Error as error:
             failure = translated(error)

@@ -1,6 +1,6 @@
 """The source's records and the released rows as small numbers: read once, for all columns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 Codes = NDArray[np.int64]
 Numbers = NDArray[np.float64]
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +45,7 @@ class ValueCodes:
     @classmethod
     def of(cls, hashes: NDArray[Any], numbers: Numbers | None = None) -> Self:
         """By the hash of each record's value."""
-        encoded = pa.array(hashes).dictionary_encode()
-        return cls(encoded.indices.to_numpy().astype(np.int64), encoded.dictionary.to_numpy(), numbers)
+        return cls(*encoded(hashes), numbers)
 
     @property
     def number(self) -> int:
@@ -142,6 +143,22 @@ def places_in(known: NDArray[Any], wanted: NDArray[Any], none: int) -> Codes:
     """The place of each wanted one among the known ones, or `none`."""
     places: Codes = pc.fill_null(pc.index_in(pa.array(wanted), value_set=pa.array(known)), none).to_numpy()
     return places.astype(np.int64)
+
+
+def encoded(hashes: NDArray[Any]) -> tuple[Codes, NDArray[np.uint64]]:
+    """A code for each hash, and the hash of each code."""
+    # Arrow looks hashes up, where numpy would sort them.
+    coded = pa.array(hashes).dictionary_encode()
+    return coded.indices.to_numpy().astype(np.int64), coded.dictionary.to_numpy()
+
+
+def mixed(hashes: Iterable[NDArray[Any]]) -> NDArray[np.uint64]:
+    """One hash of all that stand beside each other."""
+    together = np.zeros(1, np.uint64)
+    for each in hashes:
+        together = together * _ODD
+        together = together + each.view(np.uint64)
+    return together
 
 
 def looked_up(keys: Codes, numbers: Codes, wanted: Codes) -> Codes:

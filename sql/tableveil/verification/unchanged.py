@@ -4,20 +4,32 @@ The classes are those of the written rows; whose labels these are, and which val
 people have several records, the rows have to be those of enough different people.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from tableveil.policy import Role
-from tableveil.verification.coded import Codes, HeldRows, OwnCodes, Records, ValueCodes, places_in, ranks
+from tableveil.verification.coded import (
+    Codes,
+    HeldRows,
+    OwnCodes,
+    Records,
+    ValueCodes,
+    encoded,
+    mixed,
+    places_in,
+    ranks,
+)
 from tableveil.verification.derived import least_of_two
 from tableveil.verification.left import ClassPeople, Rule, determines, least_of_one, rule_of, share_among_few
 from tableveil.verification.owners import stage_records
 from tableveil.verification.text import near, quoted
-from tableveil.verification.written import OWN_LEVELS, Judged, Written
+from tableveil.verification.written import OWN_LEVELS, Judged, Labels, Written
 
 MOST_CODED = 1_000_000
 """Up to so many records show what goes together; in a larger table, the first ones, and a part of the classes."""
@@ -42,14 +54,17 @@ def check_unchanged(judged: Judged, *, own_levels: bool = False) -> list[str]:
     shown = [a for a in policy.attributes if not a.acknowledged and a.role in (Role.INSENSITIVE, Role.SENSITIVE)]
     names = [a.column for a in sorted(shown, key=lambda a: a.role is Role.SENSITIVE)]
     insensitive = sum(a.role is Role.INSENSITIVE for a in shown) if k is not None else 0
-    pooled = bool(judged.session.embedded.value("SELECT count(*) FROM judged_classes WHERE pool"))
+    labels = ", ".join(f"hash(q{j}::VARCHAR) AS q{j}" for j, _ in enumerate(written.labels))
+    classes = judged.session.embedded.arrays(f"SELECT class, pool, {labels} FROM judged_classes")
+    pooled = bool(classes["pool"].any())
+    classes = {name: of[~classes["pool"]] for name, of in classes.items()}
     hiding = [j for j, labels in enumerate(written.labels) if labels.level or pooled or own_levels]
     if not names or not hiding:
         return []
     parts = 1 + (judged.source_records - 1) // MOST_CODED
     # More records are not looked at for numbers, which take a third of the time to stage.
     numbers = not judged.session.traits.collects and parts == 1 and insensitive > 0
-    records, held = _read(judged, names, parts, pooled=pooled, own_levels=own_levels, numbers=numbers)
+    records, held = _read(judged, names, parts, classes, pooled=pooled, own_levels=own_levels, numbers=numbers)
     determined = sum(any(determines(records, j, i) for j in hiding) for i, _ in enumerate(names))
     problems = [f"{determined} columns determine what labels hide"] if determined else []
     if k is None:
@@ -102,71 +117,89 @@ def _least_of_one(
 
 
 def _read(
-    judged: Judged, names: Sequence[str], parts: int, *, pooled: bool, own_levels: bool, numbers: bool
+    judged: Judged,
+    names: Sequence[str],
+    parts: int,
+    classes: Mapping[str, NDArray[Any]],
+    *,
+    pooled: bool,
+    own_levels: bool,
+    numbers: bool,
 ) -> tuple[Records, HeldRows]:
     """The source's records, and the rows of one of so many parts of the classes.
 
-    With `numbers`, records have those of values.
+    `classes` have hashes `q<j>` of their labels. With `numbers`, records have those of values.
     """
     rows, written, session = judged.session, judged.written, judged.session.embedded
-    types, keys = dict(written.source_types), range(len(written.labels))
+    types = dict(written.source_types)
     # Equal values of other types, such as ENUM members and texts, have other hashes.
     of_record = {f"k{j}": quoted(labels.column) for j, labels in enumerate(written.labels)}
-    hashed = {f"v{i}": _value(name, quoted(name), written) for i, name in enumerate(names)}
-    hashed |= {"w": f"hash({quoted(written.person)})"} if written.person else {}
-    numbers_of = {f"y{i}": _number(quoted(name), types[name]) for i, name in enumerate(names) if numbers}
+    of_record |= {f"v{i}": _value(name, quoted(name), written) for i, name in enumerate(names)}
+    of_record |= {"w": f"hash({quoted(written.person)})"} if written.person else {}
     # Rows are nearly all different: to count equal ones pays only where they are collected.
     times, grouped = ({"n": "count(*)"}, " GROUP BY ALL") if rows.traits.collects else ({}, "")
-    selected = ", ".join(f"{of} AS {name}" for name, of in (of_record | hashed | numbers_of | times).items())
+    numbers_of = {f"y{i}": _number(quoted(name), types[name]) for i, name in enumerate(names) if numbers}
+    selected = ", ".join(f"{of} AS {name}" for name, of in (of_record | numbers_of | times).items())
     source = near(rows, "unchanged_source", f"SELECT {selected} FROM {written.source_rows} AS source{grouped}")
-    own, same, joins = [], ["NOT c.pool"], []
+    # Own values are read as hashes: to join small numbers of all takes twice the time.
+    shown = [f"hash({name}) AS {name}" if name.startswith("k") else name for name in (*of_record, *times)]
+    shown += [f"coalesce({name}, 'nan'::DOUBLE) AS {name}" for name in numbers_of]
+    class_, joins = _by_own_levels(written) if own_levels else ("", "")
+    # A limit that all are within would still take three times as long.
+    some = f" LIMIT {MOST_CODED}" if parts > 1 else ""
+    read = session.arrays(f"SELECT {', '.join(shown)}{class_} FROM {source} AS p{joins}{some}", many=True)
+    place = mixed(read[name] for name in of_record if name != "w")
+    of_values = [ValueCodes.of(read.pop(f"v{i}"), read.pop(f"y{i}", None)) for i, _ in enumerate(names)]
+    held = HeldRows.of(session.arrays(_held(judged, names, parts), many=True), of_values)
+    own = [_details(labels, j, source, written, own_levels, numbers) for j, labels in enumerate(written.labels)]
+    details, of_own, said = session.arrays(" UNION ALL ".join(own)), list[OwnCodes](), list[NDArray[np.uint64]]()
+    missing = list[tuple[Codes, NDArray[np.bool_]]]()
     for j, labels in enumerate(written.labels):
-        label = written.label(labels, labels.level, "d") if labels.level else written.shown(labels.column, f"k{j}")
-        # Levels of its own hide more of some records than of others.
-        below = labels.level - 1 if labels.level and not own_levels else 0
-        query = (
-            f"SELECT k{j}, (row_number() OVER (ORDER BY hash(k{j})) - 1)::INTEGER AS code, "
-            f"hash({label}::VARCHAR) AS label, {written.label(labels, below, 'd') if below else f'k{j}'} AS finer"
-            f"{', d.code AS listed' if own_levels else ''} FROM (SELECT DISTINCT k{j} FROM {source})"
-        )
-        if labels.level or own_levels:
-            query += f" LEFT JOIN {quoted(labels.table)} AS d ON d.value IS NOT DISTINCT FROM k{j}"
-        joins.append(f"LEFT JOIN ({query}) AS o{j} ON o{j}.k{j} IS NOT DISTINCT FROM p.k{j}")
-        own.append(
-            f"SELECT {j} AS j, code, {'0::UBIGINT' if pooled else 'label'} AS label, hash(finer) AS finer, "
-            f"coalesce({_number(f'k{j}', types[labels.column]) if numbers else 'NULL'}, 'nan'::DOUBLE) AS x "
-            f"FROM ({query})"
-        )
-        same += [f"p.k{j} IS NOT NULL"] * labels.withholds
+        codes, hashes = encoded(read.pop(f"k{j}"))
+        at = np.flatnonzero(details["j"] == j)
+        mine = {name: of[at[places_in(details["own"][at], hashes, -1)]] for name, of in details.items()}
+        of_own.append(OwnCodes(codes, ranks(mine["label"]) * (not pooled), ranks(mine["finer"]), mine["x"]))
+        said.append(mine["label"])
+        missing += [(codes, mine["missing"])] * labels.withholds
     if own_levels:
-        classes, each = "said", list(enumerate(written.labels))
-        chosen = " AND ".join(f"chosen.c{labels.position} = o{j}.listed" for j, labels in each)
-        joins += [f"LEFT JOIN meanings_{j} AS m{j} ON m{j}.code = o{j}.listed" for j in keys]
-        joins.append(f"LEFT JOIN temp.main.{OWN_LEVELS} AS chosen ON {chosen}")
-        same += [f"c.i{j} = m{j}.ids[chosen.l{labels.position}]" for j, labels in each]
+        class_of = places_in(held.numbers, read["class"], -1)
     else:
-        # To join one hash of all labels takes half the time.
-        hashed_labels = ", ".join(f"hash(q{j}::VARCHAR)" for j in keys)
-        classes = f"(SELECT class, pool, hash({hashed_labels}) AS labels FROM judged_classes)"
-        same.append(f"c.labels = hash({', '.join(f'o{j}.label' for j in keys)})")
-    codes, values = [f"o{j}.code AS o{j}" for j in keys], [f"p.{name}" for name in (*hashed, *times)]
-    hashes = ", ".join((*(f"o{j}.code" for j in keys), *(f"p.v{i}" for i, _ in enumerate(names))))
-    read = session.arrays(
-        f"SELECT coalesce(c.class, {POOL}) AS class, hash({hashes}) AS place, {', '.join((*codes, *values))}"
-        + "".join(f", coalesce(p.{name}, 'nan'::DOUBLE) AS {name}" for name in numbers_of)
-        + f" FROM {source} AS p {' '.join(joins)} LEFT JOIN {classes} AS c "
-        f"ON {' AND '.join(same)} LIMIT {MOST_CODED}"
-    )
-    of_values = [ValueCodes.of(read[f"v{i}"], read.get(f"y{i}")) for i, _ in enumerate(names)]
-    held = HeldRows.of(session.arrays(_held(judged, names, parts)), of_values)
-    details = session.arrays(f"{' UNION ALL '.join(own)} ORDER BY j, code")
-    of_own = []
-    for j in keys:
-        label, finer, x = (details[name][details["j"] == j] for name in ("label", "finer", "x"))
-        of_own.append(OwnCodes(read[f"o{j}"].astype(np.int64), ranks(label), ranks(finer), x))
+        known = mixed(classes[f"q{j}"] for j, _ in enumerate(said))
+        found = places_in(known, mixed(label[own.code] for label, own in zip(said, of_own, strict=True)), -1)
+        class_of = np.append(places_in(held.numbers, classes["class"], -1), -1)[found]
+    for codes, none in missing:
+        class_of[none[codes]] = -1
     people = ranks(read["w"]) if written.person else None
     times_of = read["n"].astype(np.int64) if times else None
-    return Records(places_in(held.numbers, read["class"], -1), times_of, of_own, of_values, people, read["place"]), held
+    return Records(class_of, times_of, of_own, of_values, people, place), held
+
+
+def _details(labels: Labels, j: int, source: str, written: Written, own_levels: bool, numbers: bool) -> str:
+    """A query for the different own values of a quasi-identifier: hashes of each, its label and what that hides."""
+    own, join = f"k{j}", ""
+    label = written.label(labels, labels.level, "d") if labels.level else written.shown(labels.column, own)
+    # Levels of its own hide more of some records than of others.
+    below = labels.level - 1 if labels.level and not own_levels else 0
+    if labels.level or own_levels:
+        join = f" LEFT JOIN {quoted(labels.table)} AS d ON d.value IS NOT DISTINCT FROM {own}"
+    number = _number(own, dict(written.source_types)[labels.column]) if numbers else "NULL"
+    return (
+        f"SELECT {j} AS j, hash({own}) AS own, {own} IS NULL AS missing, hash({label}::VARCHAR) AS label, "
+        f"hash({written.label(labels, below, 'd') if below else own}) AS finer, "
+        f"coalesce({number}, 'nan'::DOUBLE) AS x FROM (SELECT DISTINCT {own} FROM {source}){join}"
+    )
+
+
+def _by_own_levels(written: Written) -> tuple[str, str]:
+    """The class of a record `p` by the levels of its combination of own values, and the joins that find it."""
+    joins, chosen, same = "", list[str](), ["NOT c.pool"]
+    for j, labels in enumerate(written.labels):
+        joins += f" LEFT JOIN {quoted(labels.table)} AS d{j} ON d{j}.value IS NOT DISTINCT FROM p.k{j}"
+        joins += f" LEFT JOIN meanings_{j} AS m{j} ON m{j}.code = d{j}.code"
+        chosen.append(f"chosen.c{labels.position} = d{j}.code")
+        same.append(f"c.i{j} = m{j}.ids[chosen.l{labels.position}]")
+    joins += f" LEFT JOIN temp.main.{OWN_LEVELS} AS chosen ON {' AND '.join(chosen)}"
+    return f", coalesce(c.class, {POOL}) AS class", f"{joins} LEFT JOIN said AS c ON {' AND '.join(same)}"
 
 
 def _value(name: str, of: str, written: Written) -> str:
