@@ -8,7 +8,7 @@ All columns and quasi-identifiers share one array of coded rows; `tableveil.priv
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sqlglot import exp
@@ -108,13 +108,17 @@ def exposed(rows: WarehouseSession, plan: ReleasePlan) -> ExposureFindings | Non
 
 def _counts(rows: ClassRows, shown: Flags, columns: Sequence[tuple[str, Codes]], least: int) -> Iterator[Exposure]:
     """By labels, by labels and each column, and by all: of rows, and, where these repeat, of people as well."""
+    if not shown.all():
+        at = shown[rows.classes]
+        of_people = None if rows.people is None else rows.people[at]
+        rows = ClassRows(rows.classes[at], rows.records_of(at), of_people)
+        columns = [(name, codes[at]) for name, codes in columns]
     known = [[], *([column] for column in columns), *([list(columns)] if len(columns) > 1 else [])]
     for people in (False, True) if rows.people is not None else (False,):
-        unit = rows if people else ClassRows(rows.classes, rows.records, None)
-        total = unit.counted(shown[rows.classes])
+        total = (rows if people else replace(rows, people=None)).counted(np.ones(len(rows), np.bool_))
         for some in known:
             names = tuple(name for name, _ in some)
-            found, few = alone_and_few(unit, shown, [codes for _, codes in some], least, people=people)
+            found, few = alone_and_few(rows, [codes for _, codes in some], least, people=people)
             yield Exposure(names, (), found, few, total, least, people)
 
 

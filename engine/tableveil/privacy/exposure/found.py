@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tableveil.privacy.exposure.cells import Codes, Flags, counted, ranked
+from tableveil.privacy.exposure.cells import Codes, counted, ranked
 from tableveil.privacy.exposure.rows import ClassRows
 
 
@@ -27,20 +27,16 @@ class Exposure:
     counts_people: bool
 
 
-def alone_and_few(
-    rows: ClassRows, shown: Flags, values: Sequence[Codes], least: int, *, people: bool
-) -> tuple[int, int]:
-    """How many of the rows of `shown` classes are alone, and among fewer than `least`, by class and values."""
-    if not shown.any():
-        return 0, 0
-    at = slice(None) if shown.all() else shown[rows.classes]
-    class_ = rows.classes[at]
-    value, number = ranked(*(codes[at] for codes in values)) if values else (np.zeros_like(class_), 1)
+def alone_and_few(rows: ClassRows, values: Sequence[Codes], least: int, *, people: bool) -> tuple[int, int]:
+    """How many of the rows are alone, and among fewer than `least`, by class and values."""
+    class_, number = rows.classes, 1
+    value = np.zeros_like(class_)
+    if values:
+        value, number = ranked(*values) if len(values) > 1 else (values[0], int(values[0].max(initial=0)) + 1)
     if people and rows.people is not None:
-        whose = rows.people[at]
         group, groups = ranked(class_, value)
-        of_groups = counted(group, whose, None, groups, int(whose.max()) + 1)
+        of_groups = counted(group, rows.people, None, groups, int(rows.people.max(initial=0)) + 1)
         size = of_groups.different[of_groups.own]
         return len(np.unique(of_groups.value[size == 1])), len(np.unique(of_groups.value[size < least]))
-    size = counted(class_, value, rows.records_of(at), len(shown), number).records
+    size = counted(class_, value, rows.records, int(class_.max(initial=0)) + 1, number).records
     return int(size[size == 1].sum()), int(size[size < least].sum())

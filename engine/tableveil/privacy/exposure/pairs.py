@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tableveil.privacy.exposure.cells import Codes, Flags, counted, ranked, sampled
 from tableveil.privacy.exposure.determined import Hidden
 from tableveil.privacy.exposure.fits import Fits, fits_of
-from tableveil.privacy.exposure.formulas import Reading
+from tableveil.privacy.exposure.formulas import Numbers, Reading
 from tableveil.privacy.exposure.rows import HeldValues
 from tableveil.risk.unchanged import BINS, COINCIDENCES, FAR, SHARED
 
@@ -55,8 +55,8 @@ class PairEvidence:
         """The columns of which enough people have a value that others have: nothing gives the others."""
         recurring = []
         for held in self._columns:
-            value = held.value[self._of_people]
-            recurring.append((np.bincount(value, minlength=held.values)[value] >= 2).mean() >= SHARED)
+            of_value = np.bincount(held.value[self._of_people])
+            recurring.append(of_value[of_value >= 2].sum() >= SHARED * of_value.sum())
         return np.array(recurring, np.bool_)
 
     def fits(self, i: int, own: Codes, strata: Sequence[Codes]) -> Fits | None:
@@ -103,19 +103,23 @@ def telling_differences(
         if one.of == other.of or not (a.hidden or b.hidden):
             continue
         stratum = ranked(*(each.label[each.codes[sample]] for each in (a, b)))[0]
-        with np.errstate(invalid="ignore", over="ignore"):
-            differences = one.numbers - other.numbers  # Infinite numbers have none.
-        difference = differences[sample]
+        difference = _difference(one, other, sample)
         ends = _ends(difference)
         close = evidence.close(ranked(stratum, np.searchsorted(ends, difference, side="right"))[0], [stratum])
         if close:
-            near = np.searchsorted(ends, differences, side="right")
+            near = np.searchsorted(ends, _difference(one, other, slice(None)), side="right")
             strata = ranked(*(each.label[each.codes] for each in (a, b)))[0]
             own = ranked(strata, near)[0]
             for i in close:
                 fits = evidence.fits(i, own, [strata])
                 if fits is not None:
                     yield frozenset([one.of, other.of]), i, own, fits
+
+
+def _difference(one: Reading, other: Reading, rows: Codes | slice) -> Numbers:
+    with np.errstate(invalid="ignore", over="ignore"):
+        difference: Numbers = one.numbers[rows] - other.numbers[rows]  # Infinite numbers have none.
+    return difference
 
 
 def _ends(numbers: NDArray[np.float64]) -> NDArray[np.float64]:

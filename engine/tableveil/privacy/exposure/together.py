@@ -43,8 +43,8 @@ def formulas_of_columns(
     readings = [reading for reading in readings if hidden[reading.of]]
     if not readings:
         return
-    own = np.stack([reading.numbers for reading in readings])
-    looked_at = sampled(5, np.arange(own.shape[1]), LOOKED_AT)
+    own = [reading.numbers for reading in readings]
+    looked_at = sampled(5, np.arange(len(own[0])), LOOKED_AT)
     with np.errstate(all="ignore"):
         for i, j in combinations(range(len(columns)), 2):
             pairs = [
@@ -56,7 +56,7 @@ def formulas_of_columns(
 
 
 def _of_two(
-    one: Numbers, other: Numbers, readings: Sequence[Reading], own: Numbers, looked_at: Codes
+    one: Numbers, other: Numbers, readings: Sequence[Reading], own: Sequence[Numbers], looked_at: Codes
 ) -> Iterator[tuple[Numbers, Formula]]:
     tried = looked_at[np.isfinite(one[looked_at]) & np.isfinite(other[looked_at])][:TRIED]
     if len(tried) < LEAST_RECORDS:
@@ -72,16 +72,16 @@ def _of_two(
             yield together, formula
 
 
-def _may_hold(one: Numbers, other: Numbers, own: Numbers, tried: Codes) -> Iterator[tuple[int, int]]:
+def _may_hold(one: Numbers, other: Numbers, own: Sequence[Numbers], tried: Codes) -> Iterator[tuple[int, int]]:
     """The operations and the readings, by position, that pass on the first records, and on more."""
     every = list(product(range(len(OPERATIONS)), range(len(own))))
     for number, spared in ((FEW_TRIED, SPARED), (FIRST_TRIED, None)):
         first = tried[:number]
         given = np.stack([operation(one[first], other[first]) for operation in OPERATIONS])
         given[~np.isfinite(given)] = np.nan
-        operations, own_ = ([pair[side] for pair in every] for side in (0, 1))
+        of_own, operations = np.stack([numbers[first] for numbers in own]), [operation for operation, _ in every]
         by = {} if spared is None else {"spared": spared}
-        hold = passing(own[:, first][own_], given[operations], **by)
+        hold = passing(of_own[[a for _, a in every]], given[operations], **by)
         every = [pair for pair, holds in zip(every, hold.tolist(), strict=True) if holds]
         if not every:
             return
