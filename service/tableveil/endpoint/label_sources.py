@@ -88,7 +88,7 @@ class LabelSources:
     @classmethod
     def of(cls, tree: exp.Expr, read: Mapping[int, ReleaseTable], look: LookInFiles) -> LabelSources | None:
         """Qualifies a statement; None if none of its tables has labels, and it takes no cyclic part of estimates."""
-        is_cyclic = any(cyclic(node) is not None for node in tree.walk())
+        is_cyclic = any(cyclic(node) is not None or _rounds(node) for node in tree.walk())
         names = {number: f"released_{place}" for place, number in enumerate(read)}
         of_release = {names[number]: table for number, table in read.items()}
         tables = {
@@ -213,17 +213,25 @@ class LabelSources:
         of_query = _of_query(inner)
         return dict(zip([*names, *list(of_query)[len(names) :]], of_query.values(), strict=False))
 
-    def estimates(self, node: exp.Expr, seen: frozenset[int] = frozenset()) -> Iterator[LabelColumn]:
-        """The labels of the estimated numbers and times that an expression is made of."""
-        calls = (call for call in node.find_all(exp.Anonymous) if is_call(call, {COLUMNS}))
-        for column in chain(node.find_all(exp.Column), *map(self._stood_for, calls)):
-            _, source = self.found(column) or ((), self.pivoted)
-            if isinstance(source, exp.Table):
-                released = self.released(source)
-                yield from filter(None, [self.look.estimates(released).get(column.name) if released else None])
-            elif id(column) not in seen:
-                for item in source:
-                    yield from self.estimates(item, seen | {id(column)})
+    def traced(self, node: exp.Expr, seen: set[int]) -> Iterator[exp.Expr]:
+        """The parts of an expression, and those of the expressions whose values its columns have."""
+        for part in node.walk():
+            yield part
+            stood_for = list(self._stood_for(part)) if is_call(part, {COLUMNS}) else []
+            yield from stood_for
+            for column in [part, *stood_for]:
+                source = (self.found(column) or ((), self.pivoted))[1] if isinstance(column, exp.Column) else ()
+                for item in () if isinstance(source, exp.Table) else source:
+                    if id(item) not in seen:
+                        seen.add(id(item))
+                        yield from self.traced(item, seen)
+
+    def estimates(self, parts: Iterable[exp.Expr]) -> Iterator[LabelColumn]:
+        """The labels of the estimated numbers and times among the parts of an expression."""
+        for column in parts:
+            found = self.found(column) if isinstance(column, exp.Column) else None
+            if found is not None and (released := self.released(found[1])) is not None:
+                yield from filter(None, [self.look.estimates(released).get(column.name)])
 
     def beside(self, column: exp.Column, part: Part) -> str | None:
         """The name of the column that has another part of the same labels, in the same place of FROM."""
@@ -298,7 +306,7 @@ def _renamed(node: exp.Expr) -> list[str]:
 def _without_pivots(tree: exp.Expr) -> exp.Expr:
     """PIVOT and UNPIVOT as queries with the same uses of columns; those that it makes of values have no names."""
     for pivot in reversed(list(tree.find_all(exp.Pivot))):
-        table = pivot.parent if isinstance(pivot.parent, exp.Table) else None
+        table = pivot.parent if pivot.arg_key == "pivots" else None
         source = (table or pivot.this).copy()
         source.set("pivots", None)
         query = (_unpivoted if pivot.args.get("unpivot") else _pivoted)(pivot).from_(source, copy=False)
@@ -368,7 +376,7 @@ def _itself(value: Any) -> object:
 
 def cyclic(node: exp.Expr) -> tuple[exp.Expr, _Cycle] | None:
     """The value of which a node takes a cyclic part, and what decides upon the part; None if it takes none."""
-    if isinstance(node, (exp.Mod, exp.BitwiseAnd, exp.BitwiseOr)) or _left_over(node) or _taken_apart(node):
+    if isinstance(node, (exp.Mod, exp.BitwiseAnd, exp.BitwiseOr)) or _taken_apart(node):
         return node, _itself
     if isinstance(node, exp.Extract):
         return _named(node.name, node.expression)
@@ -385,21 +393,22 @@ def cyclic(node: exp.Expr) -> tuple[exp.Expr, _Cycle] | None:
 
 
 _ROUNDING = "ceil ceiling date_trunc datetrunc even floor last_day round time_bucket trunc year"
-_DIFFERENCES = "date_diff date_sub datediff datesub"
 
 
-def _left_over(node: exp.Expr) -> bool:
+def _rounds(node: exp.Expr) -> bool:
+    return isinstance(node, (exp.IntDiv, exp.Cast)) or is_call(node, _ROUNDING.split())
+
+
+def _left_over(node: exp.Expr, sources: LabelSources) -> bool:
     """Whether it compares a value with a truncation of it: what is left over comes back again and again."""
-    sides = [node.this, node.expression] if isinstance(node, (exp.Sub, exp.EQ, exp.NEQ)) else []
-    sides = node.expressions[-2:] if is_call(node, _DIFFERENCES.split()) else sides
-    columns = [set(side.find_all(exp.Column)) for side in sides]
-    parts = [part for side in sides for part in side.walk()]
-    return (
-        len(columns) == 2
-        and bool(columns[0] & columns[1])
-        and not any(is_call(part, AGGREGATES) for part in parts)
-        and any(isinstance(part, (exp.IntDiv, exp.Cast)) or is_call(part, _ROUNDING.split()) for part in parts)
-    )
+    sides = [node.this, node.expression] if isinstance(node, exp.Binary) and not isinstance(node, exp.Connector) else []
+    sides = [node.this, node.args["low"]] if isinstance(node, exp.Between) else sides
+    sides = node.expressions[-2:] if is_call(node, {"date_diff", "date_sub", "datediff", "datesub"}) else sides
+    parts = [list(sources.traced(side, set())) for side in sides]
+    estimated = [set(sources.estimates(of)) for of in parts]
+    every = list(chain.from_iterable(parts))
+    is_of_one = len(sides) == 2 and bool(estimated[0] & estimated[1])
+    return is_of_one and any(map(_rounds, every)) and not any(is_call(part, AGGREGATES) for part in every)
 
 
 _PARTS_OF_TEXTS = """
@@ -420,14 +429,12 @@ def _taken_apart(node: exp.Expr) -> bool:
     return is_call(node, _PARTS_OF_TEXTS.split()) and not is_start
 
 
-def too_wide(
-    node: exp.Expr, estimates: Callable[[exp.Expr], Iterator[LabelColumn]], look: LookInFiles
-) -> tuple[LabelColumn, str] | None:
+def too_wide(node: exp.Expr, sources: LabelSources) -> tuple[LabelColumn, str] | None:
     """The column of labels that hold several values of a cyclic part that a node takes, and one of them."""
-    found = cyclic(node)
-    for column in estimates(found[0]) if found is not None else ():
+    found = cyclic(node) or ((node, _itself) if _left_over(node, sources) else None)
+    for column in sources.estimates(sources.traced(found[0], set())) if found is not None else ():
         cycle = found[1] if found is not None and column.of_time else _itself
-        for label in look.labels(column).by_text.values():
+        for label in sources.look.labels(column).by_text.values():
             if cycle(label.low[0]) != cycle(_last(label)):
                 return column, label.text
     return None

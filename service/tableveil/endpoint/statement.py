@@ -291,7 +291,7 @@ def with_values(tree: exp.Expr, tables: Mapping[int, ReleaseTable], look: LookIn
     for pivot in tree.find_all(exp.Pivot):
         if pivot.args.get("unpivot") or pivot.args.get("fields"):
             continue
-        table = tables.get(id(pivot.this))
+        table = tables.get(id(pivot.this)) if not pivot.this.alias_column_names else None
         for column in pivot.expressions:
             if isinstance(column, exp.In):
                 continue

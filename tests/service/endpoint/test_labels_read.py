@@ -291,6 +291,7 @@ def test_odd_ways_to_take_labels_for_values_are_refused(connection: duckdb.DuckD
         "SELECT tv_mean(k) FROM stays AS t(k, f, u)",
         "SELECT count(*) FROM stays a ASOF JOIN stays b USING (age_rank, charge)",
         "SELECT nullif(age_rank, 3), nullif(age, '*') FROM stays",
+        "SELECT * FROM (SELECT ward, age FROM stays) PIVOT (count(*) FOR ward IN ('a', '*'))",
     ],
 )  # fmt: skip
 def test_odd_ways_that_are_right_pass(ann: flight_sql.Connection, statement: str) -> None:
@@ -327,6 +328,8 @@ def test_odd_ways_that_are_right_pass(ann: flight_sql.Connection, statement: str
         "age - 10 * floor(age / 10)",
         "(age / 2 = age // 2)::INT",
         "age & 1",
+        "age + -(age // 10 * 10)",
+        "(age > age // 10 * 10 + 5)::INT",
         "gcd(age, 2)",
         "sin(age * pi())",
         "month(COLUMNS('^admitted$'))",
@@ -346,6 +349,22 @@ def test_cyclic_parts_of_estimates_are_refused_where_labels_are_wider(
             checked(connection, statement)
         assert raised.value.code == "LABELS_TOO_WIDE"
         assert checked(connection, statement, lenient=True).hint
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT a - b FROM (SELECT age AS a, age // 10 * 10 AS b FROM stays_estimated)",
+        "WITH x AS (SELECT admitted AS d, date_trunc('year', admitted) AS y FROM stays_estimated) SELECT d - y FROM x",
+        "SELECT age - b FROM stays_estimated, LATERAL (SELECT age // 10 * 10 AS b) AS l",
+        "SELECT substr(d, 6, 2) FROM (SELECT admitted::VARCHAR AS d FROM stays_estimated)",
+        "SELECT month(k) FROM stays_estimated AS t(a, b, c, d, k)",
+        "SELECT month(a) FROM (PIVOT stays_estimated ON ward IN ('a', '*') USING first(admitted))",
+    ],
+)
+def test_cyclic_parts_are_found_through_names(connection: duckdb.DuckDBPyConnection, statement: str) -> None:
+    with pytest.raises(InvalidError, match="no assumption can"):
+        checked(connection, statement)
 
 
 @pytest.mark.parametrize(
