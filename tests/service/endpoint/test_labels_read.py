@@ -283,6 +283,11 @@ def test_odd_ways_to_take_labels_for_values_are_refused(connection: duckdb.DuckD
     refusal(connection, statement)
 
 
+def test_pivot_finds_no_values_of_columns_that_are_named_anew(connection: duckdb.DuckDBPyConnection) -> None:
+    with pytest.raises(InvalidError, match="PIVOT without a list of values"):
+        checked(connection, "PIVOT stays AS t(ward) ON ward USING count(*)")
+
+
 @pytest.mark.parametrize(
     "statement",
     [

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner, Result
 
@@ -15,7 +16,7 @@ from tableveil.cli.main import cli
 from tableveil.publishing import DirectoryTarget
 from tableveil.state.releases import Release
 from tests.migrated import opened
-from tests.service.endpoint.published import KnownReaders, serving
+from tests.service.endpoint.published import KnownReaders, connected, serving
 from tests.service.jobs.test_estimates import LOCAL, people
 from tests.service.jobs.test_questions import publish
 
@@ -64,6 +65,24 @@ def test_tables_are_listed_once(place: Path, ask: Ask) -> None:
         listed = [name for (name,) in connection.execute("SHOW TABLES").fetchall()]
         assert [name for name in listed if "estimated" in name] == ["out_estimated"]
         assert connection.execute("SELECT count(*) FROM tableveil_5.out_estimated").fetchall() == [(2_000,)]
+
+
+def test_rows_of_parameters_have_a_spread_each(place: Path) -> None:
+    statement = "SELECT count(*) AS n, ? AS least FROM out_estimated WHERE age >= ?"
+    header = {"adbc.flight.sql.rpc.call_header.tableveil-spread": "true"}
+    with (
+        serving(place, KnownReaders(ann={1})) as endpoint,
+        connected(endpoint, **header) as ann,
+        ann.cursor() as cursor,
+    ):
+        answers = []
+        for ages in ([42, 70], [42], [70], []):
+            cursor.execute(statement, pa.table([pa.array(ages, pa.int64())] * 2, ["a", "b"]))
+            answers.append(cursor.fetch_arrow_table().to_pylist())
+    both, young, old, nobody = answers
+    assert both == young + old
+    assert list(young[0]) == ["n", "n ±", "least", "least ±"]
+    assert nobody == []
 
 
 def test_spreads_hold_the_truth(place: Path, ask: Ask) -> None:
