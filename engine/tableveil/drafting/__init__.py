@@ -12,7 +12,7 @@ from tableveil.drafting.draft import (
     person_column,
     unique,
 )
-from tableveil.drafting.facts import PARTIAL_DATES, PARTIAL_DATES_BACKWARDS, ColumnFacts
+from tableveil.drafting.facts import PARTIAL_DATES, PARTIAL_DATES_BACKWARDS, PERIODS, PERIODS_BACKWARDS, ColumnFacts
 from tableveil.drafting.figures import Figures, columns_to_measure
 from tableveil.drafting.hierarchies import may_be_code, propose_hierarchy
 from tableveil.drafting.meanings import Meaning, meaning_of

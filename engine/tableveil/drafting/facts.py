@@ -8,6 +8,9 @@ from tableveil.risk.recurring import PairsAlike
 PARTIAL_DATES, PARTIAL_DATES_BACKWARDS = "2014-03", "03.2014"
 """In place of a format: dates, or times, of which some lack the day, or the month as well, by where the year stands."""
 
+PERIODS, PERIODS_BACKWARDS = "2014-W05", "Q1 2014"
+"""Likewise: weeks, quarters or halves of years, or months before a slash."""
+
 
 @dataclass(frozen=True, slots=True)
 class ColumnFacts:

@@ -14,7 +14,7 @@ from tableveil.drafting.bounds import (
     within,
     years_around,
 )
-from tableveil.drafting.facts import PARTIAL_DATES, PARTIAL_DATES_BACKWARDS, ColumnFacts
+from tableveil.drafting.facts import PARTIAL_DATES, PARTIAL_DATES_BACKWARDS, PERIODS, PERIODS_BACKWARDS, ColumnFacts
 from tableveil.drafting.meanings import Meaning, meaning_of, words_of
 from tableveil.hierarchy import RuleHierarchy, ValueKind, check_rule
 from tableveil.hierarchy.rules import (
@@ -42,6 +42,7 @@ _AGE_WIDTHS = ("5", "10", "20", "40")
 _TIMES = TimesOfDay(tuple(map(TimeLevel, ("15 minutes", "1 hour", "6 hours"))))
 _LENGTH_OF_DAY = 10
 _LENGTH_OF_MONTH = 4
+_LENGTH_OF_YEAR = 4
 """The characters of the name of a month, as in Mar-2014, and of the mark behind it."""
 
 _LONG_AGO = 30
@@ -187,6 +188,11 @@ def _of_text(facts: ColumnFacts, meaning: Meaning | None) -> HierarchyProposal:
     longest = facts.longest or 0
     if facts.date_format in (PARTIAL_DATES, PARTIAL_DATES_BACKWARDS):
         return _of_partial_dates(longest, backwards=facts.date_format == PARTIAL_DATES_BACKWARDS)
+    if facts.date_format in (PERIODS, PERIODS_BACKWARDS):
+        rule = Redaction(longest, 2, padding="-", masked=(longest - _LENGTH_OF_YEAR,))
+        if facts.date_format == PERIODS_BACKWARDS:
+            rule = replace(rule, mask_from=MaskFrom.LEFT)
+        return HierarchyProposal(rule, "Parts of years, such as weeks or quarters: as they are, or by year.")
     if facts.date_format:
         return _of_dates_as_text(facts)
     if may_be_code(facts) and (facts.digits or meaning is Meaning.POSTAL_CODE):

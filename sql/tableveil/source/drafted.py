@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from tableveil.backend import Session, WarehouseSession, alias, cast, collected, column, expression, number, sql, table
-from tableveil.drafting import PARTIAL_DATES, PARTIAL_DATES_BACKWARDS, ColumnFacts, identifies_by_name, may_be_code
+from tableveil.drafting import (
+    PARTIAL_DATES,
+    PARTIAL_DATES_BACKWARDS,
+    PERIODS,
+    PERIODS_BACKWARDS,
+    ColumnFacts,
+    identifies_by_name,
+    may_be_code,
+)
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import TableReference
 from tableveil.source.description import MOST_ROWS_COUNTED_EXACTLY
@@ -64,6 +72,12 @@ _PARTIAL_DATES = {
 
 A day first is not told from a month first where a slash is between.
 """
+_PART = "(([Ww]|[Kk][Ww] ?)[0-5]?[0-9]|[QqTtHhSs][1-4])"
+_PERIODS = {
+    PERIODS: f"(19|20)[0-9]{{2}}([-/ ]?{_PART})?",
+    PERIODS_BACKWARDS: f"({_PART}[-/ ]|(0[1-9]|1[0-2])/)?(19|20)[0-9]{{2}}",
+}
+"""The patterns of parts of years: a calendar week is KW in German, and a quarter T in French."""
 _DAYS = ("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d-%m-%Y")
 _DAY_OF_FORMATS = ", ".join(f"try_strptime(left(value, 10), '{written}')" for written in _DAYS)
 """The day of the first ten characters, in whatever order."""
@@ -72,6 +86,10 @@ _FORMATS = {
         kind: f"count_if(regexp_full_match(value, '{pattern}')) = count(*) "
         f"AND count_if(regexp_full_match(value, '{longer}') AND coalesce({_DAY_OF_FORMATS}) IS NULL) > 0"
         for kind, (pattern, longer) in _PARTIAL_DATES.items()
+    },
+    **{
+        kind: f"count_if(regexp_full_match(value, '{pattern}')) = count(*) AND count_if(length(value) > 4) > 0"
+        for kind, pattern in _PERIODS.items()
     },
     **{written: f"count(try_strptime(value, '{written}')) = count(*)" for written in _DATE_FORMATS},
     **{

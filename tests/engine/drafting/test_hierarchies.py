@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from tableveil.drafting import (
     PARTIAL_DATES,
     PARTIAL_DATES_BACKWARDS,
+    PERIODS,
+    PERIODS_BACKWARDS,
     ColumnFacts,
     Meaning,
     meaning_of,
@@ -175,6 +177,19 @@ def test_partial_times_and_dates_whose_year_is_last_are_so_as_well() -> None:
     labels = label_values(proposal.hierarchy, TEXT, values, values).labels
     assert [*labels[0]] == ["***03.2014", "***03.2014", "***---2014"]
     assert [*labels[1]] == ["******2014"] * 3
+
+
+@pytest.mark.parametrize(
+    ("written", "values", "labels"),
+    [
+        (PERIODS, ["2014-W05", "2014-W6", "2014"], ["2014****"] * 3),
+        (PERIODS_BACKWARDS, ["Q1 2014", "Q4 2015"], ["***2014", "***2015"]),
+    ],
+)
+def test_parts_of_years_are_grouped_by_year(written: str, values: list[str], labels: list[str]) -> None:
+    proposal = propose_hierarchy(replace(column(TEXT, values, "onset"), date_format=written), None)
+    found = label_values(proposal.hierarchy, TEXT, values, values).labels
+    assert ([*found[0]], len(found)) == (labels, 2), "no label says less than a year"
 
 
 def test_text_that_is_dates_points_to_what_makes_dates_of_it() -> None:
