@@ -4,16 +4,7 @@ import datetime
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from tableveil.drafting.bounds import (
-    months_around,
-    number_of,
-    outwards,
-    plain,
-    round_width,
-    widths,
-    within,
-    years_around,
-)
+from tableveil.drafting import bounds
 from tableveil.drafting.facts import PARTIAL_DATES, PARTIAL_DATES_BACKWARDS, PERIODS, PERIODS_BACKWARDS, ColumnFacts
 from tableveil.drafting.meanings import Meaning, meaning_of, words_of
 from tableveil.hierarchy import RuleHierarchy, ValueKind, check_rule
@@ -82,12 +73,12 @@ def _by_kind(facts: ColumnFacts, meaning: Meaning | None) -> HierarchyProposal:
 
 
 def _of_numbers(facts: ColumnFacts, meaning: Meaning | None) -> HierarchyProposal:
-    least, greatest = number_of(facts.minimum), number_of(facts.maximum)
+    least, greatest = bounds.number_of(facts.minimum), bounds.number_of(facts.maximum)
     if least is None or greatest is None:
         return _stopgap("Its range is not finite.")
     if meaning is Meaning.AGE and least >= 0 and greatest <= 150:
         # Top coding covers values above the range, too.
-        ages = Intervals("0", "120", _AGE_WIDTHS, "", plain(OLDEST_ALONE))
+        ages = Intervals("0", "120", _AGE_WIDTHS, "", bounds.plain(OLDEST_ALONE))
         told = f"Ages by 5, 10, 20 and 40 years. Ages from 90 on form one group.{_OVER_SPAN}"
         return HierarchyProposal(replace(ages, loss_range=_loss_range(facts, Decimal(5), ages)), told)
     is_code = facts.kind is ValueKind.INTEGER and greatest >= 100 and least >= 0
@@ -96,24 +87,24 @@ def _of_numbers(facts: ColumnFacts, meaning: Meaning | None) -> HierarchyProposa
     numbers_things = facts.kind is ValueKind.INTEGER and (
         meaning in _CODED or not _OF_CODES.isdisjoint(words_of(facts.name))
     )
-    if numbers_things and not (is_code and len(plain(least)) == len(plain(greatest))):
+    if numbers_things and not (is_code and len(bounds.plain(least)) == len(bounds.plain(greatest))):
         return _stopgap("Its numbers are codes: near ones are not alike.")
     if numbers_things or (is_code and meaning is Meaning.POSTAL_CODE):
-        digits = len(plain(greatest))
-        coarser = tuple(plain(Decimal(10) ** place) for place in range(1, digits))
+        digits = len(bounds.plain(greatest))
+        coarser = tuple(bounds.plain(Decimal(10) ** place) for place in range(1, digits))
         return HierarchyProposal(
             Intervals("0", "9" * digits, coarser), "Codes as numbers, without one digit more at each level."
         )
-    finest = round_width(greatest - least)
+    finest = bounds.round_width(greatest - least)
     if facts.kind is ValueKind.INTEGER:
         finest = max(finest, Decimal(2))
     # Intervals of whole numbers end with the last one in them.
     room, whole = (greatest - least) / 10, facts.kind is ValueKind.INTEGER
-    inner = outwards(least, greatest + whole, finest)
-    laid_out = tuple(map(plain, widths(finest, inner[1] - inner[0])))
+    inner = bounds.outwards(least, greatest + whole, finest)
+    laid_out = tuple(map(bounds.plain, bounds.widths(finest, inner[1] - inner[0])))
     lower = least - room if least < 0 else max(Decimal(0), least - room)
-    below, above = outwards(lower, greatest + room + whole, finest)
-    rule = Intervals(plain(below), plain(above - 1 if whole else above), laid_out)
+    below, above = bounds.outwards(lower, greatest + room + whole, finest)
+    rule = Intervals(bounds.plain(below), bounds.plain(above - 1 if whole else above), laid_out)
     return HierarchyProposal(
         replace(rule, loss_range=_loss_range(facts, finest, rule)),
         f"{_values(facts)} in a range with room for others; widths are doubled from level to level.{_OVER_SPAN}",
@@ -133,18 +124,18 @@ _FAR_NUMBERS, _FAR_DATES = 3, 1
 
 def _loss_range(facts: ColumnFacts, width: Decimal, rule: Intervals) -> LossRange | None:
     """The numbers that occur, but for some far outside, rounded outwards to multiples of a width."""
-    least, greatest, low, high = map(number_of, (facts.minimum, facts.maximum, facts.low, facts.high))
+    least, greatest, low, high = map(bounds.number_of, (facts.minimum, facts.maximum, facts.low, facts.high))
     if least is None or greatest is None:
         return None
     whole = facts.kind is ValueKind.INTEGER
-    first, last = within(least, greatest, low, high, _FAR_NUMBERS)
-    below, above = outwards(first, last + whole, width)
+    first, last = bounds.within(least, greatest, low, high, _FAR_NUMBERS)
+    below, above = bounds.outwards(first, last + whole, width)
     below, above = max(below, Decimal(rule.minimum)), min(above - whole, Decimal(rule.maximum))
-    return LossRange(plain(below), plain(above)) if below < above else None
+    return LossRange(bounds.plain(below), bounds.plain(above)) if below < above else None
 
 
 def _of_dates(facts: ColumnFacts, meaning: Meaning | None) -> HierarchyProposal:
-    years = years_around(facts.minimum, facts.maximum, births=meaning is Meaning.BIRTH)
+    years = bounds.years_around(facts.minimum, facts.maximum, births=meaning is Meaning.BIRTH)
     if years is None:
         return _stopgap("Its range is not one of days in the years 1 to 9999.")
     first, last = years
@@ -153,7 +144,7 @@ def _of_dates(facts: ColumnFacts, meaning: Meaning | None) -> HierarchyProposal:
         units.insert(0, DateUnit.DAY)
     if int(last[:4]) - int(first[:4]) > _LONG_AGO:
         units.append(DateUnit.DECADE)
-    months = months_around(facts.minimum, facts.maximum, facts.low, facts.high, _FAR_DATES)
+    months = bounds.months_around(facts.minimum, facts.maximum, facts.low, facts.high, _FAR_DATES)
     rule, remark = Dates(first, last, tuple(units)), ""
     if months and meaning is Meaning.BIRTH:
         rule, remark = replace(rule, loss_range=LossRange(*months)), _OVER_SPAN

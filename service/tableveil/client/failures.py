@@ -9,23 +9,13 @@ from google.protobuf.any_pb2 import Any
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
+from tableveil import errors
 from tableveil.client.encryption import SPEAKS_TLS, Encryption, fault_of_handshake
-from tableveil.errors import (
-    BY_KIND,
-    BusyError,
-    Change,
-    Fault,
-    InfeasibleError,
-    InternalError,
-    InvalidError,
-    Relaxation,
-    TableveilError,
-)
 from tableveil.v1 import faults_pb2
 
 _KINDS = {name.removeprefix("FAILURE_KIND_"): number for name, number in faults_pb2.FailureKind.items()}
 # An unspecified kind is one that this version does not know yet.
-_CLASSES = {_KINDS[kind]: error for kind, error in BY_KIND.items()}
+_CLASSES = {_KINDS[kind]: error for kind, error in errors.BY_KIND.items()}
 
 # gRPC refuses large messages before any code of the service sees them, in these words.
 _TOO_LARGE = re.compile(r"larger than max \((\d+) vs\. (\d+)\)")
@@ -34,26 +24,26 @@ _TOO_LARGE = re.compile(r"larger than max \((\d+) vs\. (\d+)\)")
 _BROKEN = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN}
 
 
-class UnreachableError(TableveilError):
+class UnreachableError(errors.TableveilError):
     """No Tableveil server answers at the address, or not in time."""
 
     kind = "UNREACHABLE"
     usually_passes = True
 
 
-class UnpublishedError(TableveilError):
+class UnpublishedError(errors.TableveilError):
     """A release stands, but a target of its policy did not take it."""
 
     kind = "UNPUBLISHED"
     usually_passes = True
 
 
-def faults_from(messages: Iterable[faults_pb2.Fault]) -> list[Fault]:
+def faults_from(messages: Iterable[faults_pb2.Fault]) -> list[errors.Fault]:
     """The faults of a message."""
-    return [Fault(message.field, message.found, message.expected, message.hint) for message in messages]
+    return [errors.Fault(message.field, message.found, message.expected, message.hint) for message in messages]
 
 
-def faults_to(faults: Iterable[Fault]) -> list[faults_pb2.Fault]:
+def faults_to(faults: Iterable[errors.Fault]) -> list[faults_pb2.Fault]:
     """Messages of the faults."""
     return [
         faults_pb2.Fault(field=_text(f.field), found=_text(f.found), expected=_text(f.expected), hint=_text(f.hint))
@@ -61,23 +51,25 @@ def faults_to(faults: Iterable[Fault]) -> list[faults_pb2.Fault]:
     ]
 
 
-def error_from(failure: faults_pb2.Failure, faults: Iterable[Fault] | None = None) -> TableveilError:
+def error_from(failure: faults_pb2.Failure, faults: Iterable[errors.Fault] | None = None) -> errors.TableveilError:
     """The error for a failure in a message, with its faults or these."""
-    kind = _CLASSES.get(failure.kind, InternalError)
+    kind = _CLASSES.get(failure.kind, errors.InternalError)
     faults = faults_from(failure.faults) if faults is None else faults
-    if kind is InfeasibleError:
-        return InfeasibleError(failure.code, failure.message, faults, _relaxations_from(failure.relaxations))
+    if kind is errors.InfeasibleError:
+        return errors.InfeasibleError(failure.code, failure.message, faults, _relaxations_from(failure.relaxations))
     return kind(failure.code, failure.message, faults)
 
 
-def _relaxations_from(messages: Iterable[faults_pb2.Relaxation]) -> list[Relaxation]:
+def _relaxations_from(messages: Iterable[faults_pb2.Relaxation]) -> list[errors.Relaxation]:
     return [
-        Relaxation(tuple(Change(change.field, change.value) for change in message.changes), message.nearest)
+        errors.Relaxation(
+            tuple(errors.Change(change.field, change.value) for change in message.changes), message.nearest
+        )
         for message in messages
     ]
 
 
-def _relaxations_to(relaxations: Iterable[Relaxation]) -> list[faults_pb2.Relaxation]:
+def _relaxations_to(relaxations: Iterable[errors.Relaxation]) -> list[faults_pb2.Relaxation]:
     return [
         faults_pb2.Relaxation(
             changes=[faults_pb2.Change(field=_text(change.field), value=_text(change.value)) for change in r.changes],
@@ -87,14 +79,14 @@ def _relaxations_to(relaxations: Iterable[Relaxation]) -> list[faults_pb2.Relaxa
     ]
 
 
-def failure_of(error: TableveilError) -> faults_pb2.Failure:
+def failure_of(error: errors.TableveilError) -> faults_pb2.Failure:
     """The message for an error; an unreachable server has no kind there."""
     return faults_pb2.Failure(
         kind=_KINDS.get(error.kind, faults_pb2.FAILURE_KIND_UNSPECIFIED),
         code=error.code,
         message=_text(error.message),
         faults=faults_to(error.faults),
-        relaxations=_relaxations_to(error.relaxations) if isinstance(error, InfeasibleError) else (),
+        relaxations=_relaxations_to(error.relaxations) if isinstance(error, errors.InfeasibleError) else (),
     )
 
 
@@ -112,7 +104,7 @@ def is_broken(error: grpc.RpcError) -> bool:
     return _call(error).code() in _BROKEN and failure_in(error) is None
 
 
-def error_of_call(error: grpc.RpcError, address: str, encryption: Encryption | None) -> TableveilError:
+def error_of_call(error: grpc.RpcError, address: str, encryption: Encryption | None) -> errors.TableveilError:
     """The error for a failed call to the server at `address`.
 
     Raise it `from None`: the call's own error adds nothing.
@@ -120,14 +112,14 @@ def error_of_call(error: grpc.RpcError, address: str, encryption: Encryption | N
     failure = failure_in(error)
     if failure is not None:
         read_error = error_from(failure)
-        if isinstance(read_error, BusyError):
+        if isinstance(read_error, errors.BusyError):
             read_error.retry_seconds = _retry_seconds(error) or read_error.retry_seconds
         return read_error
     code, text = _call(error).code(), _call(error).details() or ""
     too_large = _TOO_LARGE.search(text)
     if too_large:
         size, limit = (f"{int(number):,} bytes" for number in too_large.groups())
-        return InvalidError.of(
+        return errors.InvalidError.of(
             "MESSAGE_TOO_LARGE",
             "message",
             size,
@@ -162,7 +154,7 @@ def error_of_call(error: grpc.RpcError, address: str, encryption: Encryption | N
             "a Tableveil server of this client's version",
             "Is it another service, or an older one?",
         )
-    return InternalError("CALL_FAILED", f"the call failed: {code.name}: {text}")
+    return errors.InternalError("CALL_FAILED", f"the call failed: {code.name}: {text}")
 
 
 def _retry_seconds(error: grpc.RpcError) -> float | None:

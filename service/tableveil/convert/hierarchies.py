@@ -2,23 +2,12 @@
 
 from dataclasses import replace
 
+from tableveil import hierarchy
 from tableveil.convert.collect import Faults
 from tableveil.convert.copied import copied, timestamp
 from tableveil.convert.fields import from_message, to_message
 from tableveil.convert.names import table_from_proto
 from tableveil.errors import shortened
-from tableveil.hierarchy import (
-    Combination,
-    HierarchyDefinition,
-    InlineLevels,
-    RuleHierarchy,
-    SafeHarborAge,
-    SafeHarborDate,
-    SafeHarborZip,
-    StoredLevels,
-    TableLevels,
-    field_of,
-)
 from tableveil.hierarchy.rules import RULES, SimpleRule
 from tableveil.state.hierarchies import Stored
 from tableveil.v1 import hierarchy_service_pb2, policy_pb2
@@ -28,13 +17,13 @@ RULE_FIELDS = (*_SIMPLE, "combination")
 """Members of the message's oneof that hold a rule."""
 
 
-def rule_from_proto(message: policy_pb2.Hierarchy, path: str, faults: Faults) -> RuleHierarchy | None:
+def rule_from_proto(message: policy_pb2.Hierarchy, path: str, faults: Faults) -> hierarchy.RuleHierarchy | None:
     """The rule in a message that holds one, or None after adding to `faults`; `path` is the message's."""
     if message.WhichOneof("kind") != "combination":
         return _simple(message, path, faults)
     rest = _simple(message.combination.rest, f"{path}.combination.rest", faults)
     rows = tuple(tuple(row.labels) for row in message.combination.rows)
-    return None if rest is None else Combination(rows, rest)
+    return None if rest is None else hierarchy.Combination(rows, rest)
 
 
 def _simple(message: policy_pb2.Hierarchy, path: str, faults: Faults) -> SimpleRule | None:
@@ -47,20 +36,20 @@ def _simple(message: policy_pb2.Hierarchy, path: str, faults: Faults) -> SimpleR
     return None
 
 
-def rule_to_proto(rule: RuleHierarchy) -> policy_pb2.Hierarchy:
+def rule_to_proto(rule: hierarchy.RuleHierarchy) -> policy_pb2.Hierarchy:
     """The message for a rule."""
     message = policy_pb2.Hierarchy()
-    if isinstance(rule, Combination):
+    if isinstance(rule, hierarchy.Combination):
         message.combination.rows.extend(policy_pb2.HierarchyRow(labels=row) for row in rule.rows)
         message.combination.rest.CopyFrom(rule_to_proto(rule.rest))
     else:
-        to_message(rule, getattr(message, field_of(rule)))
+        to_message(rule, getattr(message, hierarchy.field_of(rule)))
     return message
 
 
 def hierarchy_from_proto(
     message: policy_pb2.Hierarchy, column: str, path: str, faults: Faults, *, before_upload: bool
-) -> HierarchyDefinition | None:
+) -> hierarchy.HierarchyDefinition | None:
     """The definition in a message, or None after adding to `faults`.
 
     Args:
@@ -72,26 +61,26 @@ def hierarchy_from_proto(
     """
     match message.WhichOneof("kind"):
         case "inline":
-            return InlineLevels(tuple(tuple(row.labels) for row in message.inline.rows))
+            return hierarchy.InlineLevels(tuple(tuple(row.labels) for row in message.inline.rows))
         case "stored":
-            return StoredLevels(message.stored.name, message.stored.version)
+            return hierarchy.StoredLevels(message.stored.name, message.stored.version)
         case "table":
             place, columns = table_from_proto(message.table.table), tuple(message.table.columns)
-            return TableLevels(place.catalog, place.schema, place.table, columns)
+            return hierarchy.TableLevels(place.catalog, place.schema, place.table, columns)
         case "safe_harbor_zip":
             zips = message.safe_harbor_zip
             place = table_from_proto(zips.population)
-            default = SafeHarborZip(place.catalog, place.schema, place.table)
+            default = hierarchy.SafeHarborZip(place.catalog, place.schema, place.table)
             return replace(
                 default,
                 zip_column=zips.zip_column or default.zip_column,
                 population_column=zips.population_column or default.population_column,
             )
         case "safe_harbor_age":
-            return SafeHarborAge()
+            return hierarchy.SafeHarborAge()
         case "safe_harbor_date":
             dates = message.safe_harbor_date
-            return SafeHarborDate(dates.minimum, dates.maximum, dates.birth_as_of)
+            return hierarchy.SafeHarborDate(dates.minimum, dates.maximum, dates.birth_as_of)
         case rule if rule in RULE_FIELDS:
             return rule_from_proto(message, path, faults)
         case "csv" if before_upload:
@@ -107,36 +96,36 @@ def hierarchy_from_proto(
             return None
 
 
-def _csv(message: policy_pb2.CsvHierarchy, column: str, path: str, faults: Faults) -> StoredLevels | None:
+def _csv(message: policy_pb2.CsvHierarchy, column: str, path: str, faults: Faults) -> hierarchy.StoredLevels | None:
     if not message.path:
         faults.add(f"{path}.path", "nothing", "the path of a file, relative to the policy's")
     if len(message.delimiter) > 1:
         faults.add(f"{path}.delimiter", shortened(message.delimiter), "one character, or nothing for ';'")
-    return StoredLevels(message.name or column) if message.path and len(message.delimiter) <= 1 else None
+    return hierarchy.StoredLevels(message.name or column) if message.path and len(message.delimiter) <= 1 else None
 
 
-def hierarchy_to_proto(definition: HierarchyDefinition) -> policy_pb2.Hierarchy:
+def hierarchy_to_proto(definition: hierarchy.HierarchyDefinition) -> policy_pb2.Hierarchy:
     """The message for a definition."""
     message = policy_pb2.Hierarchy()
     match definition:
-        case InlineLevels(rows):
+        case hierarchy.InlineLevels(rows):
             message.inline.SetInParent()
             message.inline.rows.extend(policy_pb2.HierarchyRow(labels=row) for row in rows)
-        case StoredLevels(name, version):
+        case hierarchy.StoredLevels(name, version):
             message.stored.CopyFrom(policy_pb2.StoredHierarchy(name=name, version=version))
-        case TableLevels(catalog, schema, table, columns):
+        case hierarchy.TableLevels(catalog, schema, table, columns):
             reference = policy_pb2.TableReference(catalog=catalog, schema=schema, table=table)
             message.table.CopyFrom(policy_pb2.TableHierarchy(table=reference, columns=columns))
-        case SafeHarborZip(catalog, schema, table, zip_column, population_column):
+        case hierarchy.SafeHarborZip(catalog, schema, table, zip_column, population_column):
             reference = policy_pb2.TableReference(catalog=catalog, schema=schema, table=table)
             message.safe_harbor_zip.CopyFrom(
                 policy_pb2.SafeHarborZip(
                     population=reference, zip_column=zip_column, population_column=population_column
                 )
             )
-        case SafeHarborAge():
+        case hierarchy.SafeHarborAge():
             message.safe_harbor_age.SetInParent()
-        case SafeHarborDate(minimum, maximum, birth_as_of):
+        case hierarchy.SafeHarborDate(minimum, maximum, birth_as_of):
             message.safe_harbor_date.CopyFrom(
                 policy_pb2.SafeHarborDate(minimum=minimum, maximum=maximum, birth_as_of=birth_as_of)
             )

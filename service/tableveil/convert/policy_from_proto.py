@@ -9,18 +9,10 @@ from google.protobuf import json_format
 from google.protobuf.message import Message
 from google.protobuf.unknown_fields import UnknownFieldSet
 
+from tableveil.convert import enums
 from tableveil.convert.attributes import attribute_from_proto
 from tableveil.convert.collect import Faults
 from tableveil.convert.decimals import LONGEST_DECIMAL
-from tableveil.convert.enums import (
-    CHOOSE,
-    IF_EXISTS,
-    LEFT_BEHIND,
-    RELEASE_KINDS,
-    ROLES,
-    SEARCH_STRATEGIES,
-    SUPPRESSED_RECORDS,
-)
 from tableveil.convert.fields import from_message
 from tableveil.convert.names import DEFAULT_SCHEMA, UNBOUND, canonical_json, loads_of, policy_from_json, unbound
 from tableveil.convert.population import population_from_proto
@@ -219,7 +211,7 @@ class _Reader:
         self._before_upload = before_upload
 
     def policy(self, message: policy_pb2.Policy) -> Policy:
-        default_role = self._faults.enum_or_none(message.default_role, ROLES, "default_role")
+        default_role = self._faults.enum_or_none(message.default_role, enums.ROLES, "default_role")
         every = tuple(
             attribute_from_proto(
                 attribute, default_role, f"attributes[{i}]", self._faults, before_upload=self._before_upload
@@ -250,7 +242,7 @@ class _Reader:
             suppression_limit=self._faults.decimal(message.suppression_limit, "suppression_limit") or Decimal(0),
             suppressed_records=self._faults.enum(
                 message.suppressed_records.handling,
-                SUPPRESSED_RECORDS,
+                enums.SUPPRESSED_RECORDS,
                 "suppressed_records.handling",
                 SuppressedRecords.DROP,
             ),
@@ -310,11 +302,11 @@ class _Reader:
         return SearchOptions(
             time_limit_seconds=self._time_limit(message.time_limit_seconds, "search.time_limit_seconds"),
             seed=message.seed,
-            strategy=self._faults.enum(message.strategy, SEARCH_STRATEGIES, "search.strategy", Strategy.AUTO),
+            strategy=self._faults.enum(message.strategy, enums.SEARCH_STRATEGIES, "search.strategy", Strategy.AUTO),
             # A map has no order of its own.
             levels=tuple(sorted(message.levels.items())),
             linked=tuple(tuple(group.columns) for group in message.linked),
-            choose=self._faults.enum(message.choose, CHOOSE, "search.choose", Choose.ALL_MODELS),
+            choose=self._faults.enum(message.choose, enums.CHOOSE, "search.choose", Choose.ALL_MODELS),
         )
 
     def _time_limit(self, text: str, field: str) -> Decimal | None:
@@ -337,14 +329,14 @@ class _Reader:
         return ReleaseTarget(
             schema=message.schema or DEFAULT_SCHEMA,
             name=message.name,
-            kind=self._faults.enum(message.kind, RELEASE_KINDS, "release.kind", ReleaseKind.TABLE),
-            if_exists=self._faults.enum(message.if_exists, IF_EXISTS, "release.if_exists", IfExists.FAIL),
+            kind=self._faults.enum(message.kind, enums.RELEASE_KINDS, "release.kind", ReleaseKind.TABLE),
+            if_exists=self._faults.enum(message.if_exists, enums.IF_EXISTS, "release.if_exists", IfExists.FAIL),
             publish=tuple(message.publish),
             publish_repeat_reason=message.publish_repeat_reason,
             label_columns=message.label_columns if message.HasField("label_columns") else True,
             class_id=message.class_id,
             together_with=self._together_with(message.together_with),
-            left_behind=self._faults.enum_or_none(message.left_behind, LEFT_BEHIND, "release.left_behind"),
+            left_behind=self._faults.enum_or_none(message.left_behind, enums.LEFT_BEHIND, "release.left_behind"),
             guards=from_message(ReleaseGuards, message.guards, "release.guards", self._faults),
             close_open_ends=message.close_open_ends,
             suppressed_by=tuple(message.suppressed_by),
@@ -362,8 +354,8 @@ def _role_is_unclear(message: policy_pb2.Policy, column: str) -> bool:
     """Whether the column might be sensitive: its role is missing, or cannot be read."""
     listed = [attribute for attribute in message.attributes if attribute.column == column]
     if not listed:
-        return bool(message.default_role) and ROLES.from_proto(message.default_role) is None
-    return any(ROLES.from_proto(attribute.role or message.default_role) is None for attribute in listed)
+        return bool(message.default_role) and enums.ROLES.from_proto(message.default_role) is None
+    return any(enums.ROLES.from_proto(attribute.role or message.default_role) is None for attribute in listed)
 
 
 def _check_unknown_fields(message: policy_pb2.Policy, faults: Faults) -> None:

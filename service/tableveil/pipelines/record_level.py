@@ -8,19 +8,10 @@ from functools import cache, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from tableveil import game
 from tableveil.control import Control, Progress
 from tableveil.counting import read_combinations
 from tableveil.errors import InfeasibleError, InvalidError, Warned, by_rank
-from tableveil.game import (
-    SUPPRESSED,
-    Assignment,
-    Choice,
-    Combinations,
-    Stakes,
-    payouts_against,
-    people_of_labels,
-    pre_image_sizes,
-)
 from tableveil.game.record_level import best_transformations, solve_against_inversion
 from tableveil.hierarchy import UncountableError
 from tableveil.lattice import Lattice
@@ -59,8 +50,8 @@ class _Solved:
     """
 
     own: ByCombination
-    assignment: Assignment
-    stakes: Stakes
+    assignment: game.Assignment
+    stakes: game.Stakes
     knows: bool
     people: NDArray[np.int64]
     pre_images: NDArray[np.int64]
@@ -119,25 +110,25 @@ def _solve(job: JobContext, counted: Counted, options: RecordLevelOptions) -> _S
     return _Solved(
         own=ByCombination(combinations, chosen.transformations, chosen.chosen, partition=False),
         assignment=chosen,
-        stakes=Stakes.of(policy.stakes),
+        stakes=game.Stakes.of(policy.stakes),
         knows=knows,
-        people=people_of_labels(combinations, chosen) if knows else chosen.sizes,
-        pre_images=chosen.sizes if knows else pre_image_sizes(combinations, chosen),
+        people=game.people_of_labels(combinations, chosen) if knows else chosen.sizes,
+        pre_images=chosen.sizes if knows else game.pre_image_sizes(combinations, chosen),
         optimum=float(combinations.records @ published.payouts),
         seconds=job.control.now() - started,
     )
 
 
 def _assigned(
-    combinations: Combinations,
+    combinations: game.Combinations,
     lattice: Lattice,
     policy: Policy,
     options: RecordLevelOptions,
     control: Control,
     on_progress: Callable[[int, int], None] = lambda done, of: None,
-) -> tuple[Assignment, Assignment]:
+) -> tuple[game.Assignment, game.Assignment]:
     """The assignment that pays most if the adversary does not know the method, and the chosen one; often equal."""
-    stakes, choice = Stakes.of(policy.stakes), choice_of(policy)
+    stakes, choice = game.Stakes.of(policy.stakes), choice_of(policy)
     # An adversary who knows the method also knows its choices for people who are not in the source.
     [published] = best_transformations(
         combinations, lattice, [stakes], choice, control, everyone=True, on_progress=on_progress
@@ -148,13 +139,13 @@ def _assigned(
 
 
 def _too_many_suppressed(
-    job: JobContext, counted: Counted, options: RecordLevelOptions, combinations: Combinations, plan: ReleasePlan
+    job: JobContext, counted: Counted, options: RecordLevelOptions, combinations: game.Combinations, plan: ReleasePlan
 ) -> InfeasibleError:
     """The error for more suppressed records than the policy allows, with relaxations."""
 
     def suppressed_by(policy: Policy, lattice: Lattice) -> int:
         _, chosen = _assigned(combinations, lattice, policy, options, job.control)
-        return plan.records - int(combinations.records[chosen.chosen != SUPPRESSED].sum())
+        return plan.records - int(combinations.records[chosen.chosen != game.SUPPRESSED].sum())
 
     relaxed = _relaxed(job, counted, suppressed_by)
     withheld = plan.records - int(combinations.records.sum())
@@ -193,10 +184,10 @@ def _relaxed(job: JobContext, counted: Counted, suppressed_by: Callable[[Policy,
     return relax_judged(UnmetPolicy(policy, tops, counted.base.records), feasible, job.control, seconds_for(policy))
 
 
-def choice_of(policy: Policy) -> Choice:
+def choice_of(policy: Policy) -> game.Choice:
     """The transformations that the policy's privacy models allow; Safe Harbor's part is in the lattice."""
     profitable = any(isinstance(model, Profitability) for model in policy.privacy_models)
-    return Choice(
+    return game.Choice(
         policy.break_even if profitable else None, any(isinstance(model, NoAttack) for model in policy.privacy_models)
     )
 
@@ -226,14 +217,14 @@ def _guarantees(solved: _Solved) -> Iterator[Guarantee]:
     exposed = _attacked(combinations, solved.stakes, combinations.people, np.ones_like(solved.own.kept))
     adversaries = (("journalist", solved.people), ("journalist who knows the method", solved.pre_images))
     for adversary, sizes in adversaries:
-        paid = float(combinations.records @ payouts_against(combinations, assignment, solved.stakes, sizes))
+        paid = float(combinations.records @ game.payouts_against(combinations, assignment, solved.stakes, sizes))
         yield Guarantee(f"publisher_payout ({adversary})", "", "payout", before, paid)
         attacked = _attacked(combinations, solved.stakes, sizes, solved.own.kept)
         yield Guarantee(f"no_attack ({adversary})", "", "attacked_records", exposed, attacked)
 
 
 def _attacked(
-    combinations: Combinations, stakes: Stakes, sizes: NDArray[np.int64], released: NDArray[np.bool_]
+    combinations: game.Combinations, stakes: game.Stakes, sizes: NDArray[np.int64], released: NDArray[np.bool_]
 ) -> float:
     return float(combinations.records[stakes.attacked(sizes) & released].sum())
 

@@ -18,19 +18,10 @@ from tableveil.counting import (
     write_frequencies,
 )
 from tableveil.errors import Fault, Warned, shortened
+from tableveil.pipelines import risk_measures
 from tableveil.pipelines.privacy import check_size, people_in
 from tableveil.pipelines.reached import reached, reached_by_release, saying_something
 from tableveil.pipelines.released_rows import PolicyOf, current_release
-from tableveil.pipelines.risk_measures import (
-    compared_measures,
-    compared_of_people,
-    individual_measures,
-    people_measures,
-    population_measures,
-    reidentification_measures,
-    special_measures,
-    subset_rows,
-)
 from tableveil.pipelines.risk_subject import beside_events, resolve_subject, unfit, with_guessed
 from tableveil.pipelines.work import JobContext, Work, store_result
 from tableveil.policy import UniquenessEstimator
@@ -94,13 +85,13 @@ def of_people(
     compared = tuple(
         ComparedRisk(
             names,
-            compared_of_people(
+            risk_measures.compared_of_people(
                 people_risk(owned_classes(session, analyzed, [by_name[name] for name in names]), request.thresholds)
             ),
         )
         for names in request.compare
     )
-    return risk.records, risk.classes, tuple(people_measures(risk)), compared
+    return risk.records, risk.classes, tuple(risk_measures.people_measures(risk)), compared
 
 
 OF_RECORDS = Warned(
@@ -232,7 +223,7 @@ def _of_records(
         warnings=_warnings(request, counted, population, measured),
         population=population,
         largest_subset=measured.subsets.size,
-        subsets=subset_rows(measured.subsets, columns),
+        subsets=risk_measures.subset_rows(measured.subsets, columns),
         write=write if request.records else None,
     )
 
@@ -267,21 +258,21 @@ def _check_rows(request: RiskRequest, name: str, frequencies: Frequencies, rows:
 def _measured(control: Control, request: RiskRequest, frequencies: Frequencies, population: int | None) -> _Measured:
     """All measures; after each it checks whether the job has to stop."""
     stop = control.raise_if_stopped
-    measures = reidentification_measures(reidentification_risk(frequencies, request.thresholds))
+    measures = risk_measures.reidentification_measures(reidentification_risk(frequencies, request.thresholds))
     stop()
     sizes, estimates = frequencies.sizes, None
     if population is not None:
         estimates = population_estimates(sizes, population)
-        measures += population_measures(estimates)
+        measures += risk_measures.population_measures(estimates)
         stop()
     if frequencies.weights is not None:
-        measures += individual_measures(individual_risk(frequencies, request.thresholds))
+        measures += risk_measures.individual_measures(individual_risk(frequencies, request.thresholds))
         stop()
     attributes = len(frequencies.values)
     size = request.largest_subset or default_size(attributes, len(frequencies.records))
     subsets = subset_risks(frequencies, min(size, attributes), stop)
     fraction = frequencies.total / population if population else None
-    measures += special_measures(subsets, sizes, fraction)
+    measures += risk_measures.special_measures(subsets, sizes, fraction)
     return _Measured(tuple(measures), subsets, estimates)
 
 
@@ -289,7 +280,7 @@ def _compared(
     request: RiskRequest, frequencies: Frequencies, columns: tuple[str, ...], names: tuple[str, ...], people: int | None
 ) -> ComparedRisk:
     sizes = class_sizes_by(frequencies, [columns.index(name) for name in names])
-    return ComparedRisk(names, compared_measures(sizes, request.thresholds, people))
+    return ComparedRisk(names, risk_measures.compared_measures(sizes, request.thresholds, people))
 
 
 def _of_each(frequencies: Frequencies, subsets: SubsetRisks) -> dict[str, NDArray[Any]]:

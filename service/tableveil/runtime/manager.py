@@ -7,24 +7,11 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
+from tableveil import errors
 from tableveil.backend import Database, Ledger, Session, Visibility, present_visibility
 from tableveil.control import Control
 from tableveil.control.current_job import at_hand
 from tableveil.counting.cost import memory_limit
-from tableveil.errors import (
-    BusyError,
-    CancelledError,
-    Checked,
-    ConflictError,
-    DeniedError,
-    Fault,
-    InternalError,
-    InvalidError,
-    NotFoundError,
-    TableveilError,
-    by_rank,
-    shortened,
-)
 from tableveil.lifecycle import recover
 from tableveil.pipelines.foresight import check_rows
 from tableveil.pipelines.read import check_request
@@ -96,7 +83,7 @@ class JobManager:
         )
         self._workers = Workers(database, self._queue, settings, observer or Nobody(), self._after_release, policy_of)
 
-    def check(self, policy: Policy, control: Control | None = None, *, rows: bool = True) -> Checked:
+    def check(self, policy: Policy, control: Control | None = None, *, rows: bool = True) -> errors.Checked:
         """All faults that would keep a job with this policy from searching, and warnings for its owner.
 
         Without `rows`, only faults that show without reading the source's rows; the policy may then have faults by
@@ -113,15 +100,15 @@ class JobManager:
                 refused = self._refused(session, policy)
                 if refused or not rows:
                     _, policy, faults = check_request(elsewhere, policy)
-                    return Checked((*faults, *refused), by_rank(early_warnings(policy)))
+                    return errors.Checked((*faults, *refused), errors.by_rank(early_warnings(policy)))
             try:
                 given = (0, "", self._database, session, session.control)
                 job = JobContext(*given, elsewhere=elsewhere, policy_of=self._policy_of)
-                return Checked(warnings=by_rank(check_rows(job, policy)))
-            except TableveilError as error:
-                if isinstance(error, (BusyError, InternalError)):
+                return errors.Checked(warnings=errors.by_rank(check_rows(job, policy)))
+            except errors.TableveilError as error:
+                if isinstance(error, (errors.BusyError, errors.InternalError)):
                     raise
-                return Checked(error.faults, by_rank(early_warnings(policy)))
+                return errors.Checked(error.faults, errors.by_rank(early_warnings(policy)))
 
     def submit(self, work: Work, request_id: str = "", control: Control | None = None, *, again: bool = False) -> Job:
         """Queues a job; with a known request id, returns the job it named, unless repeating it may help.
@@ -146,7 +133,9 @@ class JobManager:
             # Not while others wait: it may take seconds. The job itself notices later changes.
             session.control = control
             if work.released is not None and (refused := self._refused(session, work.released)):
-                raise InvalidError.about("POLICY_INVALID", "the policy's targets cannot take its releases", refused)
+                raise errors.InvalidError.about(
+                    "POLICY_INVALID", "the policy's targets cannot take its releases", refused
+                )
             work = work.within(self._warehouse_of(session, work))
             with self._database.rows_session(session, work.warehouse) as elsewhere:
                 elsewhere.control = control
@@ -180,7 +169,7 @@ class JobManager:
             # Before it can start, which is also logged.
             with at_hand(request.number):
                 logger.info("jobs/%d queued", request.number)
-            job = Job(request, JobState.QUEUED, warnings=by_rank(work.warnings))
+            job = Job(request, JobState.QUEUED, warnings=errors.by_rank(work.warnings))
             self._queue.add(Active(job, work, reads, owned, need, lambda: replace(visibility(), admitted=rights)))
         return self.get(request.number)
 
@@ -194,7 +183,7 @@ class JobManager:
         with self._database.ledger() as ledger:
             jobs = self._find(ledger, [number] if store.exists(ledger, number) else [])
         if number not in jobs:
-            raise NotFoundError.of("JOB_NOT_FOUND", "name", f"jobs/{number}", "an existing job")
+            raise errors.NotFoundError.of("JOB_NOT_FOUND", "name", f"jobs/{number}", "an existing job")
         return jobs[number]
 
     def require_whole(self, number: int) -> None:
@@ -202,7 +191,7 @@ class JobManager:
         if not _is_whole(present_visibility()(), self.get(number)):
             hint = "Cancel it, or ask the one who submitted it."
             actual = f"jobs/{number}, which another principal submitted"
-            raise DeniedError.of("PERMISSION_DENIED", "keep_best", actual, "a job of yours", hint)
+            raise errors.DeniedError.of("PERMISSION_DENIED", "keep_best", actual, "a job of yours", hint)
 
     def page(self, before: int | None, size: int, states: Collection[JobState] = ()) -> list[Job]:
         """The next `size` jobs with numbers below `before` in one of these states, or in any; newest first."""
@@ -236,7 +225,7 @@ class JobManager:
         """Asks a job to stop. A job that has ended, or whose release is being committed, stays as it is."""
         self.get(number)
         if (queued := self._queue.cancel(number)) is not None:
-            cancelled = CancelledError("CANCELLED", "the job was cancelled before it started")
+            cancelled = errors.CancelledError("CANCELLED", "the job was cancelled before it started")
             self._workers.end(queued, Failure.of(cancelled))
         return self.get(number)
 
@@ -250,7 +239,7 @@ class JobManager:
         """
         self.require_whole(number)
         if not self._queue.keep_best(number):
-            raise ConflictError.of(
+            raise errors.ConflictError.of(
                 "NOTHING_TO_KEEP",
                 "keep_best",
                 f"jobs/{number}, which has nothing yet that meets the policy",
@@ -270,9 +259,9 @@ class JobManager:
             job = self.get(number)
             if not job.state.ended:
                 actual = f"jobs/{number}, which is {job.state.lower()}"
-                raise ConflictError.of("JOB_ACTIVE", "name", actual, "a job that has ended", "Cancel it first.")
+                raise errors.ConflictError.of("JOB_ACTIVE", "name", actual, "a job that has ended", "Cancel it first.")
             if job.request.kind is JobKind.RELEASE and job.result is not None:
-                raise ConflictError.of(
+                raise errors.ConflictError.of(
                     "JOB_OF_RELEASE",
                     "name",
                     f"jobs/{number}, which made releases/{job.result}",
@@ -316,7 +305,7 @@ class JobManager:
         release = RELEASES.find(session.ledger, work.release)
         return "" if release is None else release.warehouse
 
-    def _refused(self, session: Session, policy: Policy) -> list[Fault]:
+    def _refused(self, session: Session, policy: Policy) -> list[errors.Fault]:
         """Faults of the targets that the policy publishes to: one is not there, or cannot take its releases."""
         if JobPart.PUBLICATION not in policy.parts:
             return []
@@ -330,10 +319,10 @@ class JobManager:
         if not request_id or not (request := store.find_request(ledger, request_id, work.kind)):
             return None
         if (request.digest, request.options) != (digest, work.options):
-            raise ConflictError.of(
+            raise errors.ConflictError.of(
                 "REQUEST_ID_REUSED",
                 "request_id",
-                f"{shortened(request_id)}, which named another request as jobs/{request.number}",
+                f"{errors.shortened(request_id)}, which named another request as jobs/{request.number}",
                 "a request id of its own for every request",
             )
         job = self.get(request.number)

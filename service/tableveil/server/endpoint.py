@@ -20,25 +20,14 @@ from tableveil.server.limited import Slots
 from tableveil.server.servicer_parts import ServicerParts
 from tableveil.server.services import DESCRIPTORS, NAMES, add_services
 from tableveil.server.stores import Stores
+from tableveil.serving import settings
 from tableveil.serving.address import Listening
-from tableveil.serving.settings import (
-    CHECKS_AT_ONCE,
-    FILES_FOR_CONNECTIONS,
-    LARGEST_MESSAGE,
-    LOADS_AT_ONCE,
-    MOST_CALLS,
-    REPORTS_AT_ONCE,
-    RESERVED_THREADS,
-    STREAM_IDLE_SECONDS,
-    STREAMS_PER_CONNECTION,
-    UPLOADS_AT_ONCE,
-)
 
 logger = logging.getLogger("tableveil.server")
 
 _OPTIONS = (
-    ("grpc.max_receive_message_length", LARGEST_MESSAGE),
-    ("grpc.max_concurrent_streams", STREAMS_PER_CONNECTION),
+    ("grpc.max_receive_message_length", settings.LARGEST_MESSAGE),
+    ("grpc.max_concurrent_streams", settings.STREAMS_PER_CONNECTION),
     ("grpc.http.overload_protection", 0),
     # A call sends as much before its caller is let in. Otherwise gRPC lets it be more for who sends fast.
     ("grpc.http2.bdp_probe", 0),
@@ -70,11 +59,13 @@ class ServerEndpoint:
         access_control: AccessControl,
         listening: Listening,
         stream_limit: int,
-        idle_seconds: float = STREAM_IDLE_SECONDS,
+        idle_seconds: float = settings.STREAM_IDLE_SECONDS,
     ) -> None:
         """Listens, as `Listening.bind` does; it was checked."""
         # Streams cannot take all threads, so unary calls and health checks find one at any time.
-        self._threads = ThreadPoolExecutor(stream_limit + RESERVED_THREADS, thread_name_prefix="tableveil-call")
+        self._threads = ThreadPoolExecutor(
+            stream_limit + settings.RESERVED_THREADS, thread_name_prefix="tableveil-call"
+        )
         streams = Slots(stream_limit, "open streams")
         self._idle = IdleStreams(idle_seconds)
         self._interceptor = CallInterceptor(access_control, streams, self._idle)
@@ -82,7 +73,7 @@ class ServerEndpoint:
             self._threads,
             interceptors=[self._interceptor],
             options=(*_OPTIONS, ("grpc.max_allowed_incoming_connections", _most_connections(listening))),
-            maximum_concurrent_rpcs=MOST_CALLS,
+            maximum_concurrent_rpcs=settings.MOST_CALLS,
         )
         self._server = server
         try:
@@ -99,10 +90,10 @@ class ServerEndpoint:
             stores,
             access_control,
             handlers,
-            checks=Slots(CHECKS_AT_ONCE, "running checks"),
-            uploads=Slots(UPLOADS_AT_ONCE, "running uploads"),
-            reports=Slots(REPORTS_AT_ONCE, "reports in the making"),
-            loads=Slots(LOADS_AT_ONCE, "running loads"),
+            checks=Slots(settings.CHECKS_AT_ONCE, "running checks"),
+            uploads=Slots(settings.UPLOADS_AT_ONCE, "running uploads"),
+            reports=Slots(settings.REPORTS_AT_ONCE, "reports in the making"),
+            loads=Slots(settings.LOADS_AT_ONCE, "running loads"),
         )
         add_services(parts, server)
         self.ready = False
@@ -140,4 +131,4 @@ def _most_connections(listening: Listening) -> int:
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if files == resource.RLIM_INFINITY:
         files = 2**20
-    return max(1, int(files * FILES_FOR_CONNECTIONS) // len(listening.addresses))
+    return max(1, int(files * settings.FILES_FOR_CONNECTIONS) // len(listening.addresses))

@@ -27,19 +27,10 @@ from tableveil.lifecycle.repeated import (
 from tableveil.lifecycle.standing import private
 from tableveil.lifecycle.swap import complete, complete_all, discard, staged
 from tableveil.policy import JobPart, ReleaseTarget
-from tableveil.release import write
+from tableveil.release import objects, write
 from tableveil.release.class_ids import people_with_classes
 from tableveil.release.estimated_matches import MatchedEstimates
 from tableveil.release.lost_groups import lost_groups
-from tableveil.release.objects import (
-    WrittenObjects,
-    drop_replaced,
-    marks,
-    public,
-    write_distributions,
-    write_objects,
-    written_objects,
-)
 from tableveil.release.plan import ReleasePlan
 from tableveil.release.related_account import related_account
 from tableveil.release.spread_size import check_spreads_collectible
@@ -147,7 +138,7 @@ def _publish(
             if terms.waits:
                 plan = _placed(plan, private(session, target, number, evidence.job))
             else:
-                drop_replaced(session, target, existing)
+                objects.drop_replaced(session, target, existing)
             written, sizes, safe = _written(session, replace(planned, plan=plan), number, target, repeated)
             if safely and not safe:
                 raise _Unsafe
@@ -190,7 +181,7 @@ def _publish_elsewhere(
             with session.embedded.transaction():
                 existing = {} if terms.trial else _check_current(session, _placed(plan, target), evidence)
                 release = _recorded(session, planned, terms, written, sizes)
-                write_distributions(session.embedded, plan, number)
+                objects.write_distributions(session.embedded, plan, number)
                 if terms.waits:
                     end_job(session.ledger, release)
                 else:
@@ -293,7 +284,7 @@ def rehearse(
         repeated = _stage_repeated(session, plan, evidence)
         release, _, safe = _written(session, planned, 0, plan.policy.release, repeated)
         if look:
-            written = public(plan, plan.policy.release.name)
+            written = objects.public(plan, plan.policy.release.name)
             # The bounds and ranks beside labels are for statements.
             names = [*(column.name for column in plan.columns()), *filter(None, [plan.marker])]
             rows = write.shown_rows(session.embedded, written, names, release.objects[0].row_count)
@@ -323,10 +314,10 @@ def _foreseen(session: WarehouseSession, planned: _Planned) -> Release:
         "No row was written or verified in the warehouse: the figures are those of the search.", field="source"
     )
     write.collect_spreads(session, plan)
-    single = single_valued(session, plan, public(plan, plan.policy.release.name), measured.nearly_names)
+    single = single_valued(session, plan, objects.public(plan, plan.policy.release.name), measured.nearly_names)
     more = (*measured.warnings, *single, *lost_groups(session, plan), unwritten)
     evidence = planned.evidence.with_more(warnings=more, exposures=measured.exposures)
-    return release_of(session, plan, evidence, 0, WrittenObjects((), sizes, risk, distinct_after))
+    return release_of(session, plan, evidence, 0, objects.WrittenObjects((), sizes, risk, distinct_after))
 
 
 def _written(
@@ -337,8 +328,8 @@ def _written(
     Returns it with the sizes of its classes, and whether it is safe beside the releases that it repeats.
     """
     plan, measured = planned.plan, planned.measured
-    made = write_objects(session, plan, number, known_as)
-    single = single_valued(session, plan, public(plan, made.objects[0].name), measured.nearly_names)
+    made = objects.write_objects(session, plan, number, known_as)
+    single = single_valued(session, plan, objects.public(plan, made.objects[0].name), measured.nearly_names)
     if plan.policy.person_column is not None and not plan.policy.no_person_digests:
         rows = people_with_classes(session, plan, plan.policy.person_column)
         persons.remember(session.ledger, number, rows, of_records=bool(plan.policy.record_column))
@@ -357,13 +348,13 @@ def _written(
     solution = evidence.solution
     largest_share = solution.risk_after.highest if solution.risk_after is not None else None
     written = replace(
-        written_objects(session, plan, number),
+        objects.written_objects(session, plan, number),
         score=solution.score,
         largest_share=largest_share,
         sketch=evidence.fingerprint.sketch,
     )
     verify(session, plan.policy, plan.records, written)
-    known_by = marks(session, plan.policy.release.schema, [item.name for item in made.objects])
+    known_by = objects.marks(session, plan.policy.release.schema, [item.name for item in made.objects])
     made = replace(made, objects=tuple(replace(item, mark=known_by[item.name]) for item in made.objects))
     return release_of(session, plan, evidence, number, made), made.sizes, joint.safe
 
@@ -401,7 +392,7 @@ def _look(database: Database, session: WarehouseSession, plan: ReleasePlan, numb
     """A commit that reports success may have written nothing; what it wrote is marked beside the database."""
     with database.session() as fresh:
         rows = fresh.ledger.rows("SELECT 1 FROM tableveil.releases WHERE number = ?", [number])
-        query = exp.select(exp.Count(this=exp.Star())).from_(public(plan, plan.policy.release.name))
+        query = exp.select(exp.Count(this=exp.Star())).from_(objects.public(plan, plan.policy.release.name))
         reader = fresh if session.traits.keeps_ledger else session
         count = reader.value(query) if rows else -1
         remember(database.path, fresh.ledger)

@@ -11,18 +11,9 @@ from sqlglot import exp
 from tableveil.backend import WarehouseSession, alias, column
 from tableveil.classes import KeyLayout
 from tableveil.lattice import Transformation
+from tableveil.release import joined
 from tableveil.release.aggregated import aggregate_of, stage_aggregates
 from tableveil.release.columns import AggregateColumn, ReleasedColumn
-from tableveil.release.joined import (
-    group_at,
-    joined_rows,
-    joined_values,
-    not_withheld,
-    of_classes,
-    own_label,
-    positions_of,
-    released,
-)
 from tableveil.release.plan import Aggregated, CodedRows, Codes, LabelledClasses, ReleasePlan
 from tableveil.verification.written import AGGREGATES
 
@@ -60,35 +51,35 @@ class ByValue:
     def rows(self, session: WarehouseSession, plan: ReleasePlan) -> exp.Select:
         """The rows of the classes that are not suppressed."""
         query, _ = kept_rows(plan, with_groups=False)
-        positions = positions_of(plan)
-        return query.select(*(alias(own_label(each, positions), each.name) for each in plan.columns()))
+        positions = joined.positions_of(plan)
+        return query.select(*(alias(joined.own_label(each, positions), each.name) for each in plan.columns()))
 
     def suppressed(self, plan: ReleasePlan) -> exp.Select:
         """The rows of the suppressed classes."""
-        query, groups = joined_rows(plan, with_groups=True)
-        return of_classes(plan, query, groups, SUPPRESSED, "SEMI")
+        query, groups = joined.joined_rows(plan, with_groups=True)
+        return joined.of_classes(plan, query, groups, SUPPRESSED, "SEMI")
 
     def numbered(self, session: WarehouseSession, plan: ReleasePlan) -> tuple[exp.Select, exp.Expr] | None:
         """Classes of joint ones may share their labels, and then their number."""
         numbers = pa.array(_numbers(plan)[plan.kept], pa.int32())
         session.embedded.keep(_CLASSES, pa.table({**keys_of(plan, plan.kept), "class": numbers}))
         session.lend(_CLASSES)
-        query, groups = joined_rows(plan, with_groups=True)
+        query, groups = joined.joined_rows(plan, with_groups=True)
         class_number = column("class", _CLASSES)
-        number = exp.Case(ifs=[exp.If(this=released(plan, class_number), true=class_number)])
-        return of_classes(plan, query, groups, _CLASSES, "LEFT"), number
+        number = exp.Case(ifs=[exp.If(this=joined.released(plan, class_number), true=class_number)])
+        return joined.of_classes(plan, query, groups, _CLASSES, "LEFT"), number
 
     def coded(self, session: WarehouseSession, plan: ReleasePlan) -> CodedRows:
         """Classes are numbered from 1."""
         _stage_kept(session, plan)
-        query, own, person = joined_values(plan)
-        groups = {j: group_at(plan, j, plan.classes.at[j]) for j in range(len(plan.dictionaries))}
+        query, own, person = joined.joined_values(plan)
+        groups = {j: joined.group_at(plan, j, plan.classes.at[j]) for j in range(len(plan.dictionaries))}
         if plan.earlier is not None:
             # Rows are told apart by their earlier classes, too.
             query, groups[len(groups)] = plan.earlier.joined(query, "source", "earlier")
         class_number = column("class", _KEPT)
-        class_ = exp.Case(ifs=[exp.If(this=released(plan, class_number), true=class_number)])
-        query = of_classes(plan, query, groups, _KEPT, "LEFT")
+        class_ = exp.Case(ifs=[exp.If(this=joined.released(plan, class_number), true=class_number)])
+        query = joined.of_classes(plan, query, groups, _KEPT, "LEFT")
         return CodedRows(query, class_, own, person, hashed=False, staged=(_KEPT,))
 
     def classes_of(self, plan: ReleasePlan, generalized: Sequence[Codes], others: Sequence[Codes]) -> NDArray[np.intp]:
@@ -109,14 +100,14 @@ class ByValueWithAggregates(ByValue):
 
     def rows(self, session: WarehouseSession, plan: ReleasePlan) -> exp.Select:
         """The rows of the classes that have aggregates."""
-        query, groups = joined_rows(plan, with_groups=True)
-        query = of_classes(plan, query, groups, AGGREGATES, "INNER").where(*not_withheld(plan))
-        positions = positions_of(plan)
+        query, groups = joined.joined_rows(plan, with_groups=True)
+        query = joined.of_classes(plan, query, groups, AGGREGATES, "INNER").where(*joined.not_withheld(plan))
+        positions = joined.positions_of(plan)
 
         def cell(of: ReleasedColumn) -> exp.Expr:
             if isinstance(of, AggregateColumn):
                 return aggregate_of(plan, of.dictionary)
-            return own_label(of, positions)
+            return joined.own_label(of, positions)
 
         return query.select(*(alias(cell(each), each.name) for each in plan.columns()))
 
@@ -134,10 +125,10 @@ def by_value(transformation: Transformation, aggregates: Aggregated) -> ByValue:
 def kept_rows(plan: ReleasePlan, *, with_groups: bool) -> tuple[exp.Select, dict[int, exp.Expr]]:
     """The rows of the classes that are not suppressed, without a select list, and their groups: see `joined_rows`."""
     suppresses = bool((~plan.kept).any())
-    query, groups = joined_rows(plan, with_groups or suppresses)
+    query, groups = joined.joined_rows(plan, with_groups or suppresses)
     if suppresses:
-        query = of_classes(plan, query, groups, SUPPRESSED, "ANTI")
-    return query.where(*not_withheld(plan)), groups
+        query = joined.of_classes(plan, query, groups, SUPPRESSED, "ANTI")
+    return query.where(*joined.not_withheld(plan)), groups
 
 
 def classes_by_groups(plan: ReleasePlan, generalized: Sequence[Codes]) -> NDArray[np.intp]:

@@ -12,7 +12,7 @@ from tableveil.policy import ReleaseKind, TableReference
 from tableveil.privacy.exposure.found import Exposure
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.risk import ClassSizes, ProsecutorRisk
-from tableveil.state import codec, joint_texts, matches, release_risks
+from tableveil.state import codec, joint_texts, matches, release_risks, seen
 from tableveil.state.decisions import DECISIONS, WITHDRAWALS, Decision, Withdrawal
 from tableveil.state.joint_texts import WHOLE, JointText
 from tableveil.state.mapper import SOURCE_COLUMNS, NumberedTable, Table, of_each
@@ -22,19 +22,6 @@ from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.release_explanations import Alternative, CostPart, Explanation
 from tableveil.state.release_objects import OBJECTS, ReleaseObject, latest_among
 from tableveil.state.release_risks import AFTER, BEFORE, SUPPRESSIONS, SuppressedLabel
-from tableveil.state.seen import (
-    HIDDEN,
-    PUBLIC,
-    TRIALS,
-    UNHIDDEN,
-    Audience,
-    Condition,
-    compared,
-    either,
-    evidence,
-    reviewed,
-    waiting,
-)
 from tableveil.state.seen import releases as seen_releases
 from tableveil.state.trials import TRIALS as TRIAL_ENTRIES
 from tableveil.state.trials import Trial, note_promotion
@@ -183,7 +170,7 @@ class Release(MethodFigures, _Placed):
     source_tables: tuple[TableReference, ...] = ()
     current: bool = field(default=True)
     withdrawal: Withdrawal | None = None
-    audience: Audience = Audience.OWNER
+    audience: seen.Audience = seen.Audience.OWNER
     decision: Decision | None = None
     publications: tuple[Publication, ...] = ()
     matches: tuple[Match, ...] = ()
@@ -211,7 +198,7 @@ class Release(MethodFigures, _Placed):
     @property
     def actions(self) -> tuple[ReleaseAction, ...]:
         """The things that its owner may do with it; those of others depend on their rights."""
-        if self.audience is not Audience.OWNER:
+        if self.audience is not seen.Audience.OWNER:
             return ()
         promoted = (ReleaseAction.PROMOTE,) if self.state is ReleaseState.TRIAL else ()
         dropped = (ReleaseAction.WITHDRAW,) if self.current or self.waits else ()
@@ -269,8 +256,8 @@ class ReleaseSummary:
 
 _STATE = (
     "CASE WHEN number IN (SELECT release FROM tableveil.withdrawals) THEN 'WITHDRAWN' "
-    f"WHEN number IN {TRIALS} THEN 'TRIAL' "
-    f"WHEN {PUBLIC} THEN 'APPROVED' "
+    f"WHEN number IN {seen.TRIALS} THEN 'TRIAL' "
+    f"WHEN {seen.PUBLIC} THEN 'APPROVED' "
     "WHEN number IN (SELECT release FROM tableveil.decisions) THEN 'REJECTED' ELSE 'PENDING' END"
 )
 """`Release.state` of an entry."""
@@ -324,8 +311,8 @@ class _Releases(NumberedTable[Release]):
         # A query of its own: inside the entries' query it would take as long as the rest of that.
         latest = latest_among(ledger, releases)
         matched = matches.of(ledger, numbers)
-        owned = seen_among(ledger, numbers, evidence(ledger.visibility))
-        under_review = seen_among(ledger, set(numbers) - owned, reviewed(ledger.visibility))
+        owned = seen_among(ledger, numbers, seen.evidence(ledger.visibility))
+        under_review = seen_among(ledger, set(numbers) - owned, seen.reviewed(ledger.visibility))
 
         def completed(release: Release) -> Release:
             number = release.number
@@ -334,9 +321,9 @@ class _Releases(NumberedTable[Release]):
                 release if whole else replace(release, explanation=None, guarantees=(), exposures=()),
                 current=number in latest and withdrawal is None,
                 withdrawal=withdrawal,
-                audience=Audience.OWNER
+                audience=seen.Audience.OWNER
                 if number in owned
-                else (Audience.REVIEWER if number in under_review else Audience.PUBLIC),
+                else (seen.Audience.REVIEWER if number in under_review else seen.Audience.PUBLIC),
                 decision=next(iter(decided[number]), None),
                 publications=tuple(published[number]),
                 matches=tuple(matched[number]),
@@ -456,11 +443,11 @@ def _unread(ledger: Ledger, releases: Sequence[Release]) -> set[int]:
     private = {
         release.number
         for release in releases
-        if release.audience is Audience.REVIEWER
+        if release.audience is seen.Audience.REVIEWER
         and release.needs_approval
         and not (release.decision is not None and release.decision.approved)
     }
-    return private - seen_among(ledger, private, waiting(ledger.visibility))
+    return private - seen_among(ledger, private, seen.waiting(ledger.visibility))
 
 
 def _without_labels(release: Release) -> Release:
@@ -468,18 +455,18 @@ def _without_labels(release: Release) -> Release:
     return replace(release, suppressed_labels=(), costs=tuple(part for part in release.costs if part.label is None))
 
 
-def seen_among(ledger: Ledger, numbers: Collection[int], condition: Condition | None = None) -> set[int]:
+def seen_among(ledger: Ledger, numbers: Collection[int], condition: seen.Condition | None = None) -> set[int]:
     """The numbers of releases among these that meet a condition: by default, that the ledger shows their evidence."""
-    text, values = condition or either(evidence(ledger.visibility), reviewed(ledger.visibility))
-    if (text, values) == UNHIDDEN:
+    text, values = condition or seen.either(seen.evidence(ledger.visibility), seen.reviewed(ledger.visibility))
+    if (text, values) == seen.UNHIDDEN:
         return set(numbers)
-    if not numbers or (text, values) == HIDDEN:
+    if not numbers or (text, values) == seen.HIDDEN:
         return set()
     query = f"SELECT number FROM tableveil.releases WHERE list_contains(?::BIGINT[], number) AND {text}"
     return {number for (number,) in ledger.rows(query, [list(numbers), *values])}
 
 
-def listed_as(states: Collection[ReleaseState], target_schema: str) -> Condition:
+def listed_as(states: Collection[ReleaseState], target_schema: str) -> seen.Condition:
     """Releases in one of the states, or in any, into a schema, or into any."""
     conditions, values = ["true"], list[object]()
     if states:
@@ -498,15 +485,15 @@ def compared_releases(ledger: Ledger) -> set[int]:
     principal may not see.
     """
     query = (
-        f"SELECT number FROM tableveil.releases WHERE number NOT IN {TRIALS} "
-        f"UNION SELECT release FROM tableveil.release_samples WHERE release NOT IN {TRIALS}"
+        f"SELECT number FROM tableveil.releases WHERE number NOT IN {seen.TRIALS} "
+        f"UNION SELECT release FROM tableveil.release_samples WHERE release NOT IN {seen.TRIALS}"
     )
-    return seen_among(ledger, [number for (number,) in ledger.rows(query)], compared(ledger.visibility))
+    return seen_among(ledger, [number for (number,) in ledger.rows(query)], seen.compared(ledger.visibility))
 
 
 def ever_public(ledger: Ledger, numbers: Collection[int]) -> set[int]:
     """The releases among these that are public, or were."""
-    query = f"SELECT number FROM tableveil.releases WHERE list_contains(?::BIGINT[], number) AND {PUBLIC}"
+    query = f"SELECT number FROM tableveil.releases WHERE list_contains(?::BIGINT[], number) AND {seen.PUBLIC}"
     return {number for (number,) in ledger.rows(query, [list(numbers)])}
 
 
@@ -514,7 +501,7 @@ def earlier_of_target(ledger: Ledger, release: Release) -> Release | None:
     """The last release before this one that the same target had in public; None if the ledger shows none."""
     rows = ledger.rows(
         "SELECT max(number) FROM tableveil.releases WHERE target_schema = ? AND lower(target_name) = lower(?) "
-        f"AND number < ? AND {PUBLIC}",
+        f"AND number < ? AND {seen.PUBLIC}",
         [release.target_schema, release.target_name, release.number],
     )
     ((number,),) = rows

@@ -61,10 +61,7 @@ def check_unchanged(judged: Judged, *, own_levels: bool = False) -> list[str]:
     hiding = [j for j, labels in enumerate(written.labels) if labels.level or pooled or own_levels]
     if not names or not hiding:
         return []
-    parts = 1 + (judged.source_records - 1) // MOST_CODED
-    # More records are not looked at for numbers, which take a third of the time to stage.
-    numbers = not judged.session.traits.collects and parts == 1 and insensitive > 0
-    records, held = _read(judged, names, parts, classes, pooled=pooled, own_levels=own_levels, numbers=numbers)
+    records, held = _read(judged, names, classes, pooled=pooled, own_levels=own_levels, numbers=insensitive > 0)
     determined = sum(any(determines(records, j, i) for j in hiding) for i, _ in enumerate(names))
     problems = [f"{determined} columns determine what labels hide"] if determined else []
     if k is None:
@@ -119,18 +116,20 @@ def _least_of_one(
 def _read(
     judged: Judged,
     names: Sequence[str],
-    parts: int,
     classes: Mapping[str, NDArray[Any]],
     *,
     pooled: bool,
     own_levels: bool,
     numbers: bool,
 ) -> tuple[Records, HeldRows]:
-    """The source's records, and the rows of one of so many parts of the classes.
+    """The source's records, and the written rows of all classes, or of a part of them in a large table.
 
-    `classes` have hashes `q<j>` of their labels. With `numbers`, records have those of values.
+    `classes` have hashes `q<j>` of their labels. With `numbers`, records of a small table have those of values.
     """
     rows, written, session = judged.session, judged.written, judged.session.embedded
+    parts = 1 + (judged.source_records - 1) // MOST_CODED
+    # More records are not looked at for numbers, which take a third of the time to stage.
+    numbers = numbers and parts == 1 and not rows.traits.collects
     types = dict(written.source_types)
     # Equal values of other types, such as ENUM members and texts, have other hashes.
     of_record = {f"k{j}": quoted(labels.column) for j, labels in enumerate(written.labels)}

@@ -9,21 +9,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from tableveil.errors import Fault, shortened
+from tableveil.policy import privacy
 from tableveil.policy.aggregation import Scale
 from tableveil.policy.methods.traits import Analysis, HandedOn, MethodTraits, Recoded
-from tableveil.policy.privacy import (
-    PRIVACY_FIELDS,
-    AbsentValues,
-    DeltaDisclosure,
-    Dominance,
-    EntropyEstimator,
-    EntropyLDiversity,
-    KAnonymity,
-    NTCloseness,
-    PrivacyModel,
-    SensitiveModel,
-    TCloseness,
-)
 
 if TYPE_CHECKING:
     from tableveil.policy.model import Policy
@@ -71,16 +59,16 @@ def check_microaggregation(policy: Policy, options: Microaggregation) -> Iterato
             hint = "For example: aggregation: {}, the mean. Or leave out microaggregation, to generalize this column."
             expected = "how its values are aggregated, because of microaggregation"
             yield Fault(f"attributes[{i}].aggregation", "nothing", expected, hint)
-    if not any(isinstance(model, KAnonymity) for model in policy.privacy_models):
+    if not any(isinstance(model, privacy.KAnonymity) for model in policy.privacy_models):
         hint = "For example: k_anonymity: {k: 5}."
         yield Fault(
             "privacy_models", "no k_anonymity", "the least size of a cluster, because of microaggregation", hint
         )
     listed = {attribute.column for attribute in policy.attributes if attribute.listed_elements is not None}
     for i, model in enumerate(policy.privacy_models):
-        field = f"privacy_models[{i}].{PRIVACY_FIELDS[type(model)]}"
+        field = f"privacy_models[{i}].{privacy.PRIVACY_FIELDS[type(model)]}"
         yield from _check_united(model, field)
-        if isinstance(model, TCloseness) and model.column in listed:
+        if isinstance(model, privacy.TCloseness) and model.column in listed:
             actual = f"t_closeness of {shortened(model.column)}, whose cells are lists, with microaggregation"
             yield Fault(field, actual, "another model", "Clusters are made close by whole values.")
     if not (options.gain.is_finite() and 0 <= options.gain <= 10**6):
@@ -94,12 +82,12 @@ def check_microaggregation(policy: Policy, options: Microaggregation) -> Iterato
             yield Fault("microaggregation.clustering", f"UNIVARIATE for {columns}", expected, "Leave it out.")
 
 
-def _check_united(model: PrivacyModel, field: str) -> Iterator[Fault]:
+def _check_united(model: privacy.PrivacyModel, field: str) -> Iterator[Fault]:
     """Faults of models that may hold for clusters and not for their union, which clusters of equal aggregates form."""
     hint = "It may hold of two clusters and not of both together, which they are if their aggregates are the same."
-    if isinstance(model, EntropyLDiversity) and model.estimator is not EntropyEstimator.SHANNON:
+    if isinstance(model, privacy.EntropyLDiversity) and model.estimator is not privacy.EntropyEstimator.SHANNON:
         yield Fault(f"{field}.estimator", f"{model.estimator} with microaggregation", "SHANNON", hint)
-    if isinstance(model, DeltaDisclosure) and model.absent_values is not AbsentValues.REJECT:
+    if isinstance(model, privacy.DeltaDisclosure) and model.absent_values is not privacy.AbsentValues.REJECT:
         yield Fault(f"{field}.absent_values", f"{model.absent_values} with microaggregation", "REJECT", hint)
 
 
@@ -110,7 +98,11 @@ MICROAGGREGATION = MethodTraits(
     kind=Microaggregation,
     check=check_microaggregation,
     recoded=Recoded.CLUSTERS,
-    models=(KAnonymity, Dominance, *(kind for kind in SensitiveModel.__args__ if kind is not NTCloseness)),
+    models=(
+        privacy.KAnonymity,
+        privacy.Dominance,
+        *(kind for kind in privacy.SensitiveModel.__args__ if kind is not privacy.NTCloseness),
+    ),
     quality=(),
     search=(),
     search_hint="Clusters are merged until all models hold: no lattice is searched.",
