@@ -68,3 +68,12 @@ def test_statements_without_their_option_or_quotes(arguments: tuple[str, ...]) -
     told = tableveil("sql", *arguments)
     assert told.exit_code == 2
     assert "one text after -c: tableveil sql -c 'SHOW RELEASES'" in told.stderr
+
+
+def test_a_quote_without_an_end_is_invalid(tmp_path: Path) -> None:
+    file = tmp_path / "statements.sql"
+    file.write_text("SHOW RELEASES;\nDROP 'a\n")
+    for given in (("-c", "DROP 'a"), ("-f", str(file))):
+        told = tableveil("sql", *given)
+        assert told.exit_code == 2
+        assert "a text or a comment without an end" in told.stderr
