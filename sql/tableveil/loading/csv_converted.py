@@ -11,8 +11,8 @@ from tableveil.errors import Fault, InvalidError, NearestNames, shortened
 from tableveil.loading.csv_header import csv_records
 from tableveil.loading.model import MOST_LINES_LISTED, CsvFormat
 
-BLANKS = " \t\u00a0\u2007\u202f\u3000"
-"""The signs that may stand around a value, no-break spaces too."""
+BLANKS = " \t\u00a0\u2007\u202f\u3000\u200b\u2060\ufeff"
+"""The signs that may stand around a value, no-break spaces and signs without a width too."""
 
 
 _MOST_TEXTS = 10_000

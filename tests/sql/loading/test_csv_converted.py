@@ -31,7 +31,7 @@ def test_numbers_in_groups_come_back(session: Session, file: Path, marks: str) -
 
 
 def test_blanks_are_dropped(session: Session, file: Path) -> None:
-    content = "id,\u00a0age , seen, word, zip\n1, 34, 31.12.99,\u00a0x y ,\t01067\n2,  ?, 1.1.00, ?, 80331\n"
+    content = "id,\u00a0age , seen, word, zip\n1, 34, 31.12.99,\u00a0x y\u200b,\t01067\n2,  ?, 1.1.00, ?, 80331\ufeff\n"
     file.write_text(content)
     guess = guess_csv(session, file, CsvFormat(), ())
     assert guess.format.trimmed == ("age", "seen", "word", "zip")
