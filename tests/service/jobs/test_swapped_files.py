@@ -8,13 +8,13 @@ from typing import Any
 import duckdb
 import pytest
 
+from tableveil import loading
 from tableveil.backend import Database, Session, Settings
 from tableveil.control import Control
 from tableveil.errors import ConflictError, InvalidError
 from tableveil.loading import CsvFormat, FileFormat, LoadDirectory, ParquetFormat, paths, write
 from tableveil.policy import TableReference
 from tableveil.runtime import JobSettings, Loads, open_jobs
-from tableveil.runtime import loads as module
 from tableveil.runtime.loads import LoadRequest
 from tableveil.state.loads import LoadMode
 from tests.service.jobs.managed import SECONDS
@@ -145,7 +145,7 @@ def test_while_it_is_read(
 ) -> None:
     """Between its header and its rows, or before either."""
     name = when if when == "create" else ("csv_rows" if file.suffix == ".csv" else "parquet_rows")
-    before(monkeypatch, module, name, lambda: swap(file, secret))
+    before(monkeypatch, loading, name, lambda: swap(file, secret))
     with pytest.raises(ConflictError) as raised:
         load(loads, file)
     assert raised.value.code == "FILE_CHANGED"
@@ -164,7 +164,7 @@ def test_swapped_and_back(
         file.with_name("moved").rename(file)
 
     name = "csv_rows" if file.suffix == ".csv" else "parquet_rows"
-    before(monkeypatch, module, name, lambda: a_link(file, secret))
+    before(monkeypatch, loading, name, lambda: a_link(file, secret))
     before(monkeypatch, write, "sql", swap_back)
     load(loads, file)
     assert session.rows("FROM n") == [(1,)]

@@ -32,7 +32,7 @@ def test_a_draft(channel: grpc.Channel, drafts: Mock) -> None:
 def test_a_client_that_is_gone_ends_the_work(channel: grpc.Channel, drafts: Mock) -> None:
     started, stopped = threading.Event(), threading.Event()
 
-    def draft(table: TableReference, control: Control, query: str, named: object, field: str) -> PolicyDraft:
+    def draft(table: TableReference, control: Control, query: str, named: object) -> PolicyDraft:
         started.set()
         while not control.must_stop:
             stopped.wait(0.01)
