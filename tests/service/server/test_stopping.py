@@ -18,7 +18,8 @@ from tableveil.control import Control
 from tableveil.control.current_job import job_at_hand
 from tableveil.errors import TableveilError
 from tableveil.runtime.recorder import JobRecorder
-from tableveil.server import ServeSettings, TableveilServer, endpoint
+from tableveil.server import ServeSettings, TableveilServer
+from tableveil.serving import settings
 from tableveil.serving.settings import STOP_SECONDS
 from tableveil.state.jobs import JobPhase
 from tests import work
@@ -108,7 +109,7 @@ def hanging(monkeypatch: pytest.MonkeyPatch) -> Hanging:
     monkeypatch.setattr(Session, "__init__", session)
     monkeypatch.setattr(Control, "must_stop", property(must_stop))
     monkeypatch.setattr(JobRecorder, "phase", phase)
-    monkeypatch.setattr(endpoint, "CHECKS_AT_ONCE", len(CALLS))
+    monkeypatch.setattr(settings, "CHECKS_AT_ONCE", len(CALLS))
     return hanging
 
 
