@@ -208,7 +208,7 @@ def test_settings_are_checked_before_anything_is_opened(
 HANGING = {
     "a job": "from tableveil.pipelines import anonymize\nanonymize.anonymize = hang\n",
     "a call": "from tableveil.lookups import Tables\nTables.page = hang\n",
-    "a submission": "from tableveil.runtime import submissions\nsubmissions.check_room = hang\n",
+    "a submission": "from tableveil.runtime import manager\nmanager.check_room = hang\n",
     "the checkpoint": "from tableveil.backend import Database\nDatabase.close = hang\n",
 }
 """Work that nothing ends, as if it hung in the database."""
