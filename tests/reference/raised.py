@@ -62,7 +62,7 @@ def _error(call: ast.Call) -> str:
     name = _name(function)
     if name == "Failure" and call.args and isinstance(call.args[0], ast.Attribute):
         return f"{call.args[0].attr.title()}Error"
-    return name if isinstance(function, ast.Name) and name.endswith("Error") else ""
+    return name if name.endswith("Error") else ""
 
 
 def _name(function: ast.expr) -> str:
