@@ -175,6 +175,7 @@ def test_a_proposal_compares_one_and_two_known_facts(serve: Serve, place: Path) 
     assert "key found 'no' expected a column of 'all of them'" in " ".join(blank.stderr.split())
     twice = tableveil("propose", *tables, "--key", "pid", "--key", "visit.pid", server=server.address)
     assert "key found 'pid' and 'visit.pid' expected one key of the people" in " ".join(twice.stderr.split())
+    assert "Others are visits.COLUMN or labs.COLUMN." in " ".join(twice.stderr.split())
     alone = tableveil("propose", *tables, "--recurs", server=server.address)
     assert "recurs found a statement on one table expected none, with --people" in " ".join(alone.stderr.split())
 

@@ -498,7 +498,8 @@ class Client(Connection):
         own = [one for one in keys if not one.startswith(prefixes)]
         if len(own) > 1:
             found = f"{shortened(own[0])} and {shortened(own[1])}"
-            raise InvalidError.of("DRAFT_INVALID", "key", found, "one key of the people", "Others are TABLE.COLUMN.")
+            others = " or ".join(f"{one.table}.COLUMN" for one in of_events) or "of events"
+            raise InvalidError.of("DRAFT_INVALID", "key", found, "one key of the people", f"Others are {others}.")
         request = drafts_v1.DraftPolicyRequest(
             quasi_identifiers=quasi_identifiers,
             sensitive=sensitive,
