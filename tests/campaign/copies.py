@@ -38,6 +38,22 @@ Copy = Callable[[Random, date, datetime], Any]
 FIRST = date(2024, 1, 1)
 
 
+GERMAN = [
+    "Januar",
+    "Februar",
+    "März",
+    "April",
+    "Mai",
+    "Juni",
+    "Juli",
+    "August",
+    "September",
+    "Oktober",
+    "November",
+    "Dezember",
+]
+
+
 def _keyed(key: str, of: str) -> str:
     return hashlib.sha256((key + of).encode()).hexdigest()
 
@@ -49,6 +65,7 @@ COPIES: Mapping[str, Copy] = {
     "d.m.y": lambda _, day, at: f"{day:%d.%m.%y}",
     "d Mon Y": lambda _, day, at: f"{day:%d %b %Y}",
     "weekday, month d": lambda _, day, at: f"{day:%A, %B %d %Y}",
+    "in German": lambda _, day, at: f"{day.day}. {GERMAN[day.month - 1]} {day.year}",
     "digits": lambda _, day, at: f"{day:%Y%m%d}",
     "number of digits": lambda _, day, at: int(f"{day:%Y%m%d}"),
     "day of the year": lambda _, day, at: f"{day:%Y-%j}",
@@ -73,6 +90,10 @@ COPIES: Mapping[str, Copy] = {
     "number behind": lambda chance, day, at: f"{day:%y%m%d}{chance.randrange(10_000):04}",
     "number before": lambda chance, day, at: f"{chance.randrange(10_000):04}|{day}",
     "numbers around": lambda chance, day, at: f"{chance.randrange(1_000)} {day:%d/%m/%Y} {chance.randrange(1_000)}",
+    "within digits": lambda chance, day, at: f"{chance.randrange(100):02}{day:%d%m%y}{chance.randrange(1_000):03}",
+    "within a number": lambda chance, day, at: int(f"{chance.randrange(1, 99)}{day:%d%m%y}{chance.randrange(100):02}"),
+    "number before digits": lambda chance, day, at: f"{chance.randrange(100_000)}{day:%d%m%Y}",
+    "digits before a number": lambda chance, day, at: f"{day:%d%m%y}{chance.randrange(100_000)}",
     "base64 with a minute": lambda _, day, at: base64.b64encode(f"{at:%Y-%m-%d %H:%M}".encode()).decode(),
 }
 """Disguises of a day, drawn with a time on it."""

@@ -112,6 +112,7 @@ def test_columns_of_other_roles_and_acknowledged_ones(database: Database, sessio
     assert "'note2'," in told[1]
 
 
+FRENCH = ["janvier", "février", "mars", "avril", "mai", "juin", "juillet"]
 DISGUISES = {
     "text": "strftime(day, '%d/%m/%Y')",
     "days": "day - DATE '2020-01-01'",
@@ -122,9 +123,15 @@ DISGUISES = {
     "second": "day::TIMESTAMP + INTERVAL (i * 7919 % 86400) SECOND",
     "written": "strftime(day::TIMESTAMP + INTERVAL (i * 7919 % 86400) SECOND, '%d/%m/%Y %H:%M:%S')",
     "suffix": "strftime(day, '%y%m%d') || chr((97 + i % 3)::INTEGER)",
+    "French": f"day(day) || ' ' || {FRENCH}[month(day)] || ' ' || year(day)",
+    "within": "lpad((hash(i) % 100)::VARCHAR, 2, '0') || strftime(day, '%d%m%y') || lpad((i % 900)::VARCHAR, 3, '0')",
+    "digits": "((1 + hash(i) % 90)::VARCHAR || strftime(day, '%d%m%y') || 10 + hash(i + 1) % 90)::BIGINT",
     "around": "hash(i) % 900 || '|' || day || '|' || hash(i + 1) % 900",
 }
-HARMLESS_ONES = {"number": "hash(i) % 1000003", "amount": "round(exp(hash(i) % 1000 / 100), 2)", "ward": "hash(i) % 40"}
+HARMLESS_ONES = {
+    **{"number": "hash(i) % 1000003", "account": "hash(i) % 10000000000", "IBAN": "'DE' || hash(i)"},
+    **{"amount": "round(exp(hash(i) % 1000 / 100), 2)", "ward": "hash(i) % 40"},
+}
 
 
 @pytest.mark.parametrize("role", [Role.SENSITIVE, Role.INSENSITIVE])

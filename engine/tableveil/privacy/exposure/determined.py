@@ -21,6 +21,9 @@ LOOKED_AT = 1 << 16
 
 _SPLIT, MOST_TOKENS, SPLIT_ROWS = re.compile(r"[\W_]+"), 6, 1 << 14
 
+LEAST_DIGITS, MOST_DIGITS, MOST_CHARACTERS, PLACED = 10**5, 19, 40, 1 << 12
+"""Digits of a date may stand within numbers from the first on; so many rows show where."""
+
 
 @dataclass(frozen=True, eq=False)
 class ValueReadings:
@@ -134,6 +137,33 @@ def parts_of(texts: Sequence[str]) -> Iterator[Codes]:
                 )
 
 
+def _characters(read: ValueReadings, values: Codes) -> Iterator[NDArray[np.int64]]:
+    """The characters of values at each place, from the first and from the last one; of whole numbers, the digits."""
+    numbers = np.abs(read.numbers[values])
+    if read.texts is not None:
+        for step in (1, -1):
+            texts = np.array([text[::step][:MOST_CHARACTERS] for text in read.texts[values]])
+            yield texts.view(np.uint32).reshape(len(texts), -1).astype(np.int64)
+    elif LEAST_DIGITS <= numbers.max() < 2.0**63 and (numbers % 1 == 0).all():
+        yield numbers.astype(np.int64)[:, None] // 10 ** np.arange(MOST_DIGITS) % 10
+
+
+def _by_places(characters: NDArray[np.int64], of: Hidden, group: Codes) -> Agreement | None:
+    """Whether people agree who have the same characters where those of a group do, as in a date within a number."""
+    first = np.argsort(group[:PLACED], kind="stable")
+    mine, shown = group[first], characters[first]
+    same = mine[1:] == mine[:-1]
+    if not same.any():
+        return None
+    steady = (shown[1:] == shown[:-1])[same].mean(0) >= RIGHT
+    steady &= (shown != shown[0]).any(0)
+    if not steady.any():
+        return None
+    part, number = ranked(*characters[:, steady].T)
+    pairs = counted(part, group, None, number, len(of.label))
+    return agree_where_equal(pairs, of) or agree_where_near(group[np.argsort(part, kind="stable")], of)
+
+
 def determined_by(
     read: ValueReadings,
     value: Codes,
@@ -163,4 +193,8 @@ def determined_by(
             for j, of in enumerate(hidden):
                 pairs = counted(part[place], of.group[own[j][at]], None, int(part.max()) + 1, len(of.label))
                 found[j] = found[j] or agree_where_equal(pairs, of)
+    at = at[:SPLIT_ROWS]
+    for characters in () if all(found) else _characters(read, value[at]):
+        for j, of in enumerate(hidden):
+            found[j] = found[j] or _by_places(characters, of, of.group[own[j][at]])
     return found
