@@ -12,7 +12,7 @@ from tableveil.privacy.exposure.determined import Agreement, ValueReadings, dete
 from tableveil.privacy.exposure.fits import Fits, fits_of
 from tableveil.privacy.exposure.formulas import ByFormula, Formulas, Numbers, Reading
 from tableveil.privacy.exposure.pairs import OwnValues, PairEvidence, telling_differences, telling_pairs
-from tableveil.privacy.exposure.ranges import ByRanges
+from tableveil.privacy.exposure.ranges import by_ranges
 from tableveil.privacy.exposure.rows import ByValues, ClassRows, HeldValues, Judgement, few_left
 from tableveil.privacy.exposure.texts import Texts, concatenation, concatenations_of, numbered
 from tableveil.privacy.exposure.together import formulas_of_columns
@@ -149,10 +149,9 @@ def _by_one(table: Unchanged, i: int, cells: Mapping[int, ValuePairs]) -> Iterat
         given = _given(table, near, of_own, i, j)
         if given is None:
             continue
-        judgement: Judgement = ByValues(given[0], table.columns[i], given[1])
+        judgement = ByValues(given[0], table.columns[i], given[1])
         if own.positions is not None:
-            by_value = counted(of_own.value, of_own.own, of_own.records, of_own.values, of_own.owns)
-            judgement = ByRanges(table.rows, own.codes, table.columns[i].value, own.positions, by_value)
+            judgement = by_ranges(own.codes, table.columns[i], own.positions, of_own)
         yield ColumnJudgement(frozenset([i]), frozenset([j]), judgement)
 
 

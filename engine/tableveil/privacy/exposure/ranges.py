@@ -1,70 +1,35 @@
 """Fits of ordered own values that are aggregated: all that are near enough stand for an own value."""
 
-from dataclasses import dataclass
-from functools import cached_property
-
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.privacy.exposure.cells import Codes, Flags, ValuePairs, ranked, totals
-from tableveil.privacy.exposure.rows import ClassRows, compared
+from tableveil.privacy.exposure.cells import Codes, ValuePairs, counted, ranked, totals
+from tableveil.privacy.exposure.fits import Fits
+from tableveil.privacy.exposure.rows import ByValues, HeldValues, compared
 from tableveil.risk.unchanged import ACCIDENT, OF_CHANCE
 
 
-@dataclass(frozen=True, eq=False)
-class ByRanges:
+def by_ranges(code: Codes, held: HeldValues, positions: NDArray[np.float64], cells: ValuePairs) -> ByValues:
     """A judgement by the values that occur with own values within half the width of the record's class.
 
-    Own values are codes of ascending `positions`; `cells` pairs values, first, with own values.
+    Own values are codes of ascending `positions`; `cells` pairs them with values.
     """
-
-    rows: ClassRows
-    code: Codes
-    value: Codes
-    positions: NDArray[np.float64]
-    cells: ValuePairs
-
-    @cached_property
-    def own(self) -> Codes:
-        """See `Judgement`."""
-        return ranked(self.rows.classes, self.code)[0]
-
-    @cached_property
-    def _range(self) -> tuple[Codes, Codes]:
-        """The first position in each row's range, and the first one behind it."""
-        mine = self.positions[self.code]
-        starts = self.rows.first[:-1]
-        half = (np.maximum.reduceat(mine, starts) - np.minimum.reduceat(mine, starts))[self.rows.classes] / 2
-        return (
-            np.searchsorted(self.positions, mine - half, side="left"),
-            np.searchsorted(self.positions, mine + half, side="right"),
-        )
-
-    @cached_property
-    def _running(self) -> tuple[Codes, Codes]:
-        own = totals(self.cells.value, self.cells.records, self.cells.values)
-        return np.concatenate([[0], np.cumsum(own)]), np.concatenate([[0], np.cumsum(self.cells.records)])
-
-    def fits(self, mine: Codes, others: Codes) -> Flags:
-        """See `Judgement`."""
-        low, high = self._range[0][mine], self._range[1][mine]
-        of_own, of_cells = self._running
-        value = self.value[others]
-        keys, width = self.cells.keys, self.cells.values
-        paired = (
-            of_cells[np.searchsorted(keys, value * width + high)] - of_cells[np.searchsorted(keys, value * width + low)]
-        )
-        own = of_own[high] - of_own[low]
-        expected = own * self.cells.of_own[value].astype(np.float64) / max(int(of_own[-1]), 1)
-        fits: Flags = (paired > 0) & ((paired >= ACCIDENT * own) | (paired >= OF_CHANCE * expected))
-        return fits
-
-    def outside(self) -> Codes:
-        """See `Judgement`."""
-        rows = self.rows
-        _, first, place = np.unique(self.own, return_index=True, return_inverse=True)
-        outside = np.zeros(len(first), np.int64)
-        for start, mine, group, others in compared(rows, first):
-            strange = ~self.fits(mine[group], others)
-            outside[start : start + len(mine)] = totals(group[strange], rows.records_of(others[strange]), len(mine))
-        return outside[place]
+    rows, mine, starts = held.rows, positions[code], held.rows.first[:-1]
+    own, number = ranked(rows.classes, code)
+    first = np.unique(own, return_index=True)[1]
+    half = (np.maximum.reduceat(mine, starts) - np.minimum.reduceat(mine, starts))[rows.classes[first]] / 2
+    low = np.searchsorted(positions, mine[first] - half, side="left")
+    high = np.searchsorted(positions, mine[first] + half, side="right")
+    by_value = counted(cells.value, cells.own, cells.records, cells.values, cells.owns)
+    of_own = np.concatenate([[0], np.cumsum(totals(cells.own, cells.records, cells.owns))])
+    of_cells, fitting = np.concatenate([[0], np.cumsum(by_value.records)]), [np.zeros(0, np.int64)]
+    for start, _, group, others in compared(rows, first):
+        at, value = start + group, held.value[others]
+        before, upto = (of_cells[np.searchsorted(by_value.keys, value * cells.owns + end[at])] for end in (low, high))
+        paired, within = upto - before, of_own[high[at]] - of_own[low[at]]
+        expected = within * by_value.of_own[value].astype(np.float64) / max(int(of_own[-1]), 1)
+        fit = (paired > 0) & ((paired >= ACCIDENT * within) | (paired >= OF_CHANCE * expected))
+        fitting.append(np.unique(at[fit] * held.values + value[fit]))
+    keys = np.concatenate(fitting)
+    pairs = ValuePairs(keys // held.values, keys % held.values, np.ones(len(keys), np.int64), number, held.values)
+    return ByValues(own, held, Fits(pairs, np.ones(number, np.bool_)))
