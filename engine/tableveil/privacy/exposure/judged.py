@@ -14,7 +14,7 @@ from tableveil.privacy.exposure.formulas import ByFormula, Formulas, Numbers, Re
 from tableveil.privacy.exposure.pairs import OwnValues, PairEvidence, telling_differences, telling_pairs
 from tableveil.privacy.exposure.ranges import by_ranges
 from tableveil.privacy.exposure.rows import ByValues, ClassRows, HeldValues, Judgement, few_left
-from tableveil.privacy.exposure.texts import Texts, concatenation, concatenations_of, numbered
+from tableveil.privacy.exposure.texts import Texts, concatenations
 from tableveil.privacy.exposure.together import formulas_of_columns
 from tableveil.risk.unchanged import BINS
 
@@ -213,8 +213,6 @@ def _by_formulas(
     table: Unchanged, i: int, formulas: Formulas, texts: Sequence[Texts], read: Readings
 ) -> Iterator[ColumnJudgement]:
     found = [(numbers, formula) for numbers in read.numbers[:1] for formula in formulas.of(numbers)]
-    for order in concatenations_of(read.texts, texts, [one.hidden for one in table.own]):
-        concatenated = concatenation(read.texts, texts, order)
-        found += [] if concatenated is None else [(numbered(read.texts), concatenated)]
+    found += concatenations(read.texts, texts, [one.hidden for one in table.own])
     for value, formula in found:
         yield ColumnJudgement(frozenset([i]), frozenset(formula.knows), ByFormula(table.rows, value, formula))

@@ -4,6 +4,7 @@ A piece is a whole text, or some of its first or last characters. Only letters a
 that separators do not matter.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
@@ -17,8 +18,14 @@ FIRST_TRIED, TRIED = 40, 2_000
 
 _SPARED = 0.1
 
+_MISSING = "\0"
+"""Stands for a text that is not there: no plain text has it."""
+
 Texts = Sequence[str | None]
 """A text per row, None where there is none."""
+
+Piece = tuple[int, int | None]
+"""The quasi-identifier, and how many of its first characters, or, negative, of its last ones; None for all."""
 
 
 def plain_text(text: str) -> str:
@@ -26,45 +33,54 @@ def plain_text(text: str) -> str:
     return "".join(filter(str.isalnum, text.casefold()))
 
 
-def concatenations_of(value: Texts, own: Sequence[Texts], hidden: Sequence[bool]) -> Iterator[Sequence[int]]:
-    """The orders of quasi-identifiers whose pieces may make the values of the first records."""
-    tried = [row for row in _some(len(value), TRIED // 4) if len(value[row] or "") > 1][:FIRST_TRIED]
-    if len(tried) < LEAST_RECORDS:
+def concatenations(value: Texts, own: Sequence[Texts], hidden: Sequence[bool]) -> Iterator[tuple[Numbers, Formula]]:
+    """The formulas of pieces that give most of the values; its numbers, and those of the values, stand for texts."""
+    few = [row for row in _some(len(value), TRIED // 4) if len(value[row] or "") > 1][:FIRST_TRIED]
+    if len(few) < LEAST_RECORDS:
         return
-    values = [value[row] or "" for row in tried]
-    enough = (RIGHT - _SPARED) * len(tried)
-    beginning, end = dict[int, list[set[int]]](), dict[int, list[set[int]]]()
-    for j, texts in enumerate(own):
-        for places, first in ((beginning, True), (end, False)):
-            found = _places(values, (_pieces(texts[row]) for row in tried), len(tried) - enough, first=first)
-            if found is not None:
-                places[j] = found
-    for a, b in product(beginning, end):
-        together = a != b and sum(bool(x & y) for x, y in zip(beginning[a], end[b], strict=True)) >= enough
-        if together and (hidden[a] or hidden[b]):
-            yield a, b
-            continue
-        for c in range(min(len(own), MOST_ADDED)):
-            if len({a, b, c}) < 3 or not (hidden[a] or hidden[b] or hidden[c]):
-                continue
-            between = (
-                any(v[s:t] in _pieces(own[c][row]) for s in x for t in y if s < t)
-                for row, v, x, y in zip(tried, values, beginning[a], end[b], strict=True)
-            )
-            if sum(between) >= enough:
-                yield a, c, b
+    for pieces in _passing([value[row] or "" for row in few], [[texts[row] for row in few] for texts in own], hidden):
+        formula = _concatenated(value, own, pieces)
+        if formula is not None:
+            yield formula
 
 
-def _places(values: Sequence[str], pieces: Iterable[set[str]], without: float, *, first: bool) -> list[set[int]] | None:
-    """Where the first or last pieces of texts end or begin in the values; None if more than so many have none."""
-    places, none = [], 0
-    for text, there in zip(values, pieces, strict=True):
-        at = {s for s in range(1, len(text)) if (text[:s] if first else text[s:]) in there}
-        places.append(at)
-        none += not at
-        if none > without:
-            return None
-    return places
+def _passing(values: Sequence[str], own: Sequence[Texts], hidden: Sequence[bool]) -> Iterable[list[tuple[Piece, ...]]]:
+    """The pieces that make nearly all of a few values, by the order of their quasi-identifiers."""
+    orders, enough = defaultdict[tuple[int, ...], list[tuple[Piece, ...]]](list), (RIGHT - _SPARED) * len(values)
+    texts = {(j, length): [_cut(text, length) for text in each] for j, each in enumerate(own) for length in PIECES}
+    begins, ends = (
+        [piece for piece, of in texts.items() if sum(map(fits, values, of)) >= enough]
+        for fits in (str.startswith, str.endswith)
+    )
+    for first, last in product(begins, ends):
+        between = [(piece,) for piece in texts if piece[0] < MOST_ADDED and piece[0] not in (first[0], last[0])]
+        for middle in ((), *between) if first[0] != last[0] else ():
+            pieces = (first, *middle, last)
+            order = tuple(j for j, _ in pieces)
+            put = map("".join, zip(*(texts[piece] for piece in pieces), strict=True))
+            if any(hidden[j] for j in order) and sum(map(str.__eq__, values, put)) >= enough:
+                orders[order].append(pieces)
+    return orders.values()
+
+
+def _concatenated(
+    value: Texts, own: Sequence[Texts], possible: Sequence[tuple[Piece, ...]]
+) -> tuple[Numbers, Formula] | None:
+    """The formula of those of the possible pieces that give most values, if these are enough, and tell something."""
+    order = [j for j, _ in possible[0]]
+    tried = [row for row in _some(len(value), TRIED) if value[row] and all(own[j][row] for j in order)]
+    if len(tried) < LEAST_RECORDS:
+        return None
+    right = [sum(value[row] == _put(own, pieces, row) for row in tried) for pieces in possible]
+    if max(right) <= RIGHT * len(tried) - 1:
+        return None
+    best = possible[right.index(max(right))]
+    codes = {text: number for number, text in enumerate(sorted({text for text in value if text is not None}))}
+    numbers = np.array([np.nan if text is None else codes[text] for text in value], np.float64)
+    put = (_put(own, best, row) for row in range(len(value)))
+    predicted = np.array([np.nan if _MISSING in text else codes.get(text, -1) for text in put], np.float64)
+    chance = float((np.roll(numbers[tried], 1) == predicted[tried]).mean())
+    return (numbers, Formula(tuple(sorted(order)), predicted, 0.0, 0.0, chance)) if chance <= TELLING else None
 
 
 def _some(rows: int, most: int) -> list[int]:
@@ -73,55 +89,10 @@ def _some(rows: int, most: int) -> list[int]:
     return chosen
 
 
-def _pieces(text: str | None) -> set[str]:
-    return {piece(text, length) for length in PIECES} if text else set()
-
-
-def piece(text: str, length: int | None) -> str:
-    """All of a text, its first characters, or, of a negative length, its last ones."""
+def _cut(text: str | None, length: int | None) -> str:
+    text = text or _MISSING
     return text[length:] if length is not None and length < 0 else text[:length]
 
 
-def concatenation(value: Texts, own: Sequence[Texts], order: Sequence[int]) -> Formula | None:
-    """The formula of pieces, in this order, that gives most of the values; its numbers stand for different texts.
-
-    `numbered` makes the numbers of the values.
-    """
-    tried = [r for r in _some(len(value), TRIED) if value[r] and all(own[j][r] for j in order)]
-    if len(tried) < LEAST_RECORDS:
-        return None
-    best, right = None, RIGHT * len(tried) - 1
-    few = tried[:FIRST_TRIED]
-    for lengths in product(PIECES, repeat=len(order)):
-        if _right(value, own, order, lengths, few) < (RIGHT - _SPARED) * len(few):
-            continue
-        number = _right(value, own, order, lengths, tried)
-        if number > right:
-            best, right = lengths, number
-    if best is None:
-        return None
-    numbers = numbered(value)
-    different = {text: number for text, number in zip(value, numbers.tolist(), strict=True) if text is not None}
-    put = [_put(own, order, best, row) for row in range(len(value))]
-    predicted = np.array([np.nan if text is None else different.get(text, -1) for text in put], np.float64)
-    chance = float((np.roll(numbers[tried], 1) == predicted[tried]).mean())
-    return Formula(tuple(sorted(order)), predicted, 0.0, 0.0, chance) if chance <= TELLING else None
-
-
-def numbered(value: Texts) -> Numbers:
-    """A number per different text, NaN for None."""
-    different = {text: number for number, text in enumerate(sorted({text for text in value if text is not None}))}
-    return np.array([np.nan if text is None else different[text] for text in value], np.float64)
-
-
-def _put(own: Sequence[Texts], order: Sequence[int], lengths: Sequence[int | None], row: int) -> str | None:
-    parts = [own[j][row] for j in order]
-    if not all(parts):
-        return None
-    return "".join(piece(part or "", length) for part, length in zip(parts, lengths, strict=True))
-
-
-def _right(
-    value: Texts, own: Sequence[Texts], order: Sequence[int], lengths: Sequence[int | None], rows: Sequence[int]
-) -> int:
-    return sum(value[row] == _put(own, order, lengths, row) for row in rows)
+def _put(own: Sequence[Texts], pieces: Sequence[Piece], row: int) -> str:
+    return "".join(_cut(own[j][row], length) for j, length in pieces)
