@@ -1,16 +1,16 @@
 """Formulas that people use: numbers of quasi-identifiers that give a column's numbers, up to a factor and a constant.
 
 One by itself; differences, sums, products and ratios of two; sums and differences of three. An age at a date is a
-difference by a factor, as years are days by one; differences of years stand beside those of days.
+difference by a factor, as years are days by one; differences of years stand beside those of days. Two released columns
+together may give a quasi-identifier so as well, as an age and the year of an event do: neither need tell it alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
-from itertools import combinations, product
-from operator import itemgetter
+from functools import cached_property
+from itertools import chain, combinations, compress, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +28,17 @@ FIRST_TRIED, TRIED = 160, 20_000
 CLOSEST = 6
 """So many formulas for a column are used: those that tell most."""
 
-_SPARED = 0.05
+SPARED = 0.05
 """A formula passes the first trial with this much more tolerance."""
+
+TRIALS = ((64, 0.15), (FIRST_TRIED, SPARED))
+"""The many formulas of two columns are tried on so few records first, with so much more tolerance."""
+
+LOOKED_AT = 1 << 16
+"""Records with values in both columns are looked for among so many."""
+
+MORE = 0.75
+"""Both must tell clearly more than each alone: at most this share as many of others' values would be right."""
 
 _PRECISION = 1e-9
 
@@ -109,55 +118,7 @@ class ByFormula:
         return outside
 
 
-class Formulas:
-    """The formulas of readings of quasi-identifiers; each knows a `hidden` one."""
-
-    def __init__(self, readings: Sequence[Reading], hidden: Sequence[bool]) -> None:
-        self._numbers = [reading.numbers for reading in readings]
-        self._written = list(_written(readings, hidden))
-
-    def of(self, value: Numbers) -> list[Formula]:
-        """The formulas that give the values, first the ones that tell most."""
-        there = np.flatnonzero(np.isfinite(value))
-        if len(there) < LEAST_RECORDS or len(np.unique(value[there])) < 2:
-            return []
-        order, formulas = sampled(3, there, TRIED), []
-        with np.errstate(all="ignore"):
-            for knows, calculated in self._passing(order[:FIRST_TRIED], value):
-                formula = fitted(value, calculated(self._numbers), order, knows)
-                formulas += [formula] if formula is not None else []
-        return sorted(formulas, key=lambda formula: formula.chance)[:CLOSEST]
-
-    def _passing(self, tried: Codes, value: Numbers) -> list[Written]:
-        """The formulas that pass on the first records."""
-        if not self._written:
-            return []
-        own = [numbers[tried] for numbers in self._numbers]
-        numbers = np.stack([calculated(own) for _, calculated in self._written])
-        numbers[~np.isfinite(numbers)] = np.nan
-        return [self._written[f] for f in np.flatnonzero(passing(numbers, value[tried])).tolist()]
-
-
-Written = tuple[tuple[int, ...], Callable[[Sequence[Numbers]], Numbers]]
-"""A formula: the quasi-identifiers that it knows, and what it gives for the numbers of all readings."""
-
-
-def _written(readings: Sequence[Reading], hidden: Sequence[bool]) -> Iterator[Written]:
-    for a, one in enumerate(readings):
-        if hidden[one.of]:
-            yield (one.of,), itemgetter(a)
-    for pair in combinations(range(len(readings)), 2):
-        knows = tuple(readings[a].of for a in pair)
-        if len(set(knows)) == 2 and any(hidden[j] for j in knows):
-            yield from ((knows, partial(_of_two, operation, pair)) for operation in OPERATIONS)
-    added = [a for a, one in enumerate(readings) if one.natural][:MOST_ADDED]
-    for three in combinations(added, 3):
-        knows = tuple(readings[a].of for a in three)
-        if any(hidden[j] for j in knows):
-            yield from ((knows, partial(_of_three, three, signs)) for signs in product((1, -1), repeat=2))
-
-
-Operation = Callable[[Numbers, Numbers], Numbers]
+Operation = Callable[..., Numbers]
 
 OPERATIONS: tuple[Operation, ...] = (
     lambda a, b: a - b,
@@ -167,21 +128,97 @@ OPERATIONS: tuple[Operation, ...] = (
     lambda a, b: b / a,
 )
 
-
-def _of_two(operation: Operation, of: tuple[int, int], numbers: Sequence[Numbers]) -> Numbers:
-    return operation(numbers[of[0]], numbers[of[1]])
-
-
-def _of_three(of: tuple[int, int, int], signs: tuple[int, ...], numbers: Sequence[Numbers]) -> Numbers:
-    added: Numbers = numbers[of[0]] + signs[0] * numbers[of[1]] + signs[1] * numbers[of[2]]
-    return added
+ADDITIONS: tuple[Operation, ...] = (
+    lambda a, b, c: a + b + c,
+    lambda a, b, c: a + b - c,
+    lambda a, b, c: a - b + c,
+    lambda a, b, c: a - b - c,
+)
 
 
-def passing(numbers: Numbers, value: Numbers, spared: float = _SPARED) -> Flags:
+class Formulas:
+    """The formulas of readings of quasi-identifiers; each knows a `hidden` one."""
+
+    def __init__(self, readings: Sequence[Reading], hidden: Sequence[bool]) -> None:
+        self._readings, self._written = readings, list[tuple[tuple[int, ...], Operation]]()
+        every, added = range(len(readings)), [a for a, one in enumerate(readings) if one.natural][:MOST_ADDED]
+        operations: tuple[tuple[Sequence[int], tuple[Operation, ...]], ...]
+        operations = ((every, (lambda a: a,)), (every, OPERATIONS), (added, ADDITIONS))
+        for number, (some, written) in enumerate(operations, 1):
+            for of in combinations(some, number):
+                knows = self._knows(of)
+                if len(set(knows)) == number and any(hidden[j] for j in knows):
+                    self._written += product([of], written)
+
+    def of(self, value: Numbers) -> list[Formula]:
+        """The formulas that give the values, first the ones that tell most."""
+        there = np.flatnonzero(np.isfinite(value))
+        if len(there) < LEAST_RECORDS or len(np.unique(value[there])) < 2 or not self._written:
+            return []
+        order, formulas = sampled(3, there, TRIED), []
+        first = order[:FIRST_TRIED]
+        with np.errstate(all="ignore"):
+            numbers = [reading.numbers[first] for reading in self._readings]
+            tried = np.stack([operation(*(numbers[a] for a in of)) for of, operation in self._written])
+            for of, operation in compress(self._written, passing(tried, value[first])):
+                calculated = operation(*(self._readings[a].numbers for a in of))
+                formula = fitted(value, calculated, order, self._knows(of))
+                formulas += [formula] if formula is not None else []
+        return sorted(formulas, key=lambda formula: formula.chance)[:CLOSEST]
+
+    def _knows(self, of: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(self._readings[a].of for a in of)
+
+
+Given = tuple[tuple[int, int], Numbers, Formula]
+"""Two columns, by position, the number that they give together, and the formula that predicts it."""
+
+
+def formulas_of_columns(
+    columns: Sequence[Sequence[Numbers]], readings: Sequence[Reading], hidden: Sequence[bool]
+) -> Iterator[Given]:
+    """The formulas that hold, of each two columns those first that tell most; `columns` has the readings of each."""
+    readings = [reading for reading in readings if hidden[reading.of]]
+    if not readings:
+        return
+    looked_at = sampled(5, np.arange(len(readings[0].numbers)), LOOKED_AT)
+    with np.errstate(all="ignore"):
+        for i, j in combinations(range(len(columns)), 2):
+            pairs = (_of_two(*pair, readings, looked_at) for pair in product(columns[i], columns[j]))
+            found = sorted(chain.from_iterable(pairs), key=lambda given: given[1].chance)
+            yield from (((i, j), together, formula) for together, formula in found[:CLOSEST])
+
+
+def _of_two(
+    one: Numbers, other: Numbers, readings: Sequence[Reading], looked_at: Codes
+) -> Iterator[tuple[Numbers, Formula]]:
+    tried = looked_at[np.isfinite(one[looked_at]) & np.isfinite(other[looked_at])][:TRIED]
+    every = list(product(OPERATIONS, readings)) if len(tried) >= LEAST_RECORDS else []
+    for number, spared in TRIALS:
+        if not every:
+            return
+        first = tried[:number]
+        given = {operation: operation(one[first], other[first]) for operation in OPERATIONS}
+        numbers = np.stack([reading.numbers[first] for _, reading in every])
+        every = list(compress(every, passing(numbers, np.stack([given[operation] for operation, _ in every]), spared)))
+    for operation, reading in every:
+        together = _finite(operation(one, other))
+        formula, *alone = (fitted(each, reading.numbers, tried, (reading.of,)) for each in (together, one, other))
+        chance = min((each.chance for each in alone if each is not None), default=1.0)
+        if formula is not None and formula.chance <= MORE * chance:
+            yield together, formula
+
+
+def _finite(numbers: Numbers) -> Numbers:
+    return np.where(np.isfinite(numbers), numbers, np.nan)
+
+
+def passing(numbers: Numbers, value: Numbers, spared: float = SPARED) -> Flags:
     """Whether formulas, one a row, may give the values, which are the same for all, or one row for each.
 
     So much more tolerance is spared for few records.
     """
+    numbers, value = _finite(numbers), _finite(value)
     half = numbers.shape[1] // 2
     first, second = slice(0, half), slice(half, 2 * half)
     slopes = _slopes(value[..., second] - value[..., first], numbers[:, second] - numbers[:, first])
@@ -224,7 +261,7 @@ def _shortest(numbers: Numbers, share: float) -> tuple[Numbers, Numbers]:
 
 def fitted(value: Numbers, calculated: Numbers, tried: Codes, knows: tuple[int, ...]) -> Formula | None:
     """The formula with its factor and its tolerance by the tried records, if it holds and tells something."""
-    tried = tried[np.isfinite(calculated[tried])]
+    tried = tried[np.isfinite(calculated[tried]) & np.isfinite(value[tried])]
     if len(tried) < LEAST_RECORDS:
         return None
     mine, numbers = value[tried], calculated[tried]
@@ -241,5 +278,5 @@ def fitted(value: Numbers, calculated: Numbers, tried: Codes, knows: tuple[int, 
     right = float(((off >= low - margin) & (off <= high + margin)).mean())
     if not np.isfinite(slope) or (chance > TELLING and 1 - chance < WRONG * (1 - right)) or chance == 1:
         return None
-    predicted = np.where(np.isfinite(calculated), slope * calculated, np.nan)
+    predicted = slope * _finite(calculated)
     return Formula(knows, predicted, low - margin, high + margin, chance)

@@ -10,12 +10,11 @@ import numpy as np
 from tableveil.privacy.exposure.cells import Codes, Flags, ValuePairs, counted, ranked
 from tableveil.privacy.exposure.determined import Agreement, ValueReadings, determined_by, seen_in, seen_of_people
 from tableveil.privacy.exposure.fits import Fits, fits_of
-from tableveil.privacy.exposure.formulas import ByFormula, Formulas, Numbers, Reading
+from tableveil.privacy.exposure.formulas import ByFormula, Formulas, Numbers, Reading, formulas_of_columns
 from tableveil.privacy.exposure.pairs import OwnValues, PairEvidence, telling_differences, telling_pairs
 from tableveil.privacy.exposure.ranges import by_ranges
 from tableveil.privacy.exposure.rows import ByValues, ClassRows, HeldValues, Judgement, few_left
 from tableveil.privacy.exposure.texts import Texts, concatenations
-from tableveil.privacy.exposure.together import formulas_of_columns
 from tableveil.risk.unchanged import BINS
 
 MORE = 1.1
