@@ -21,7 +21,7 @@ from tableveil.privacy.exposure.judged import (
     judge,
     what_follows,
 )
-from tableveil.privacy.exposure.pairs import PairEvidence, telling_differences
+from tableveil.privacy.exposure.pairs import PairEvidence, telling_pairs
 from tableveil.privacy.exposure.rows import ByValues, ClassRows, HeldValues, few_left
 
 K = 4
@@ -210,9 +210,7 @@ def test_infinite_and_huge_numbers_have_no_difference_that_tells() -> None:
     own = [OwnValues(codes, np.zeros(len(codes), np.int64), hidden=True)] * 2
     evidence = PairEvidence([HeldValues(rows, codes % 5, 5)], codes)
     with np.errstate(all="raise"):
-        told = list(
-            telling_differences(own, [Reading(j, of, True) for j, of in enumerate((numbers, -numbers))], evidence)
-        )
+        told = list(telling_pairs(own, [Reading(j, of, True) for j, of in enumerate((numbers, -numbers))], evidence))
     assert not told
 
 

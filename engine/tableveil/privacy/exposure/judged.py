@@ -11,7 +11,7 @@ from tableveil.privacy.exposure.cells import Codes, Flags, ValuePairs, counted, 
 from tableveil.privacy.exposure.determined import Agreement, ValueReadings, determined_by, seen_in, seen_of_people
 from tableveil.privacy.exposure.fits import Fits, fits_of
 from tableveil.privacy.exposure.formulas import ByFormula, Formulas, Numbers, Reading, formulas_of_columns
-from tableveil.privacy.exposure.pairs import OwnValues, PairEvidence, telling_differences, telling_pairs
+from tableveil.privacy.exposure.pairs import OwnValues, PairEvidence, telling_pairs
 from tableveil.privacy.exposure.ranges import by_ranges
 from tableveil.privacy.exposure.rows import ByValues, ClassRows, HeldValues, Judgement, few_left
 from tableveil.privacy.exposure.texts import Texts, concatenations
@@ -203,7 +203,7 @@ def _by_two(table: Unchanged, read_own: Sequence[Reading]) -> Iterator[ColumnJud
     evidence = PairEvidence(table.columns, table.one_each)
     own = [table.own[j] for j in labelled]
     read = [replace(one, of=labelled.index(one.of)) for one in read_own if one.natural and one.of in labelled]
-    for knows, i, codes, fits in (*telling_pairs(own, evidence), *telling_differences(own, read, evidence)):
+    for knows, i, codes, fits in telling_pairs(own, read, evidence):
         judgement = ByValues(codes, table.columns[i], fits)
         yield ColumnJudgement(frozenset([i]), frozenset(labelled[j] for j in knows), judgement)
 
