@@ -84,7 +84,7 @@ class Records:
 
 @dataclass(frozen=True, eq=False)
 class HeldRows:
-    """Released rows by class, from 0: the codes of their values, and how many they are.
+    """Released rows by class, from 0: the codes of their values, how many they are, and whose, if that is known.
 
     `classes` ascends; `numbers` are the classes' own.
     """
@@ -93,17 +93,19 @@ class HeldRows:
     classes: Codes
     rows: Codes
     values: Sequence[Codes]
+    people: Codes
     _counted: dict[int, tuple[Codes, Codes, Codes]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, arrays: Mapping[str, NDArray[Any]], values: Sequence[ValueCodes]) -> Self:
-        """By the `class` of rows, hashes `v<i>`, and `n`, the number of each, if it is not one."""
+        """By the `class` of rows, hashes `v<i>` and `w` of the person, and `n`, the number of each, if not one."""
         order = np.argsort(arrays["class"])
         ordered = arrays["class"][order]
         begins = np.diff(ordered, prepend=-2) != 0
         codes = [places_in(column.hashes, arrays[f"v{i}"], column.number - 1)[order] for i, column in enumerate(values)]
         rows = arrays["n"][order].astype(np.int64) if "n" in arrays else np.ones(len(order), np.int64)
-        return cls(ordered[begins].astype(np.int64), np.cumsum(begins) - 1, rows, codes)
+        people = ranks(arrays["w"][order]) if "w" in arrays else np.zeros(len(order), np.int64)
+        return cls(ordered[begins].astype(np.int64), np.cumsum(begins) - 1, rows, codes, people)
 
     @cached_property
     def sizes(self) -> Codes:

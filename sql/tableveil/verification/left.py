@@ -1,6 +1,6 @@
 """Columns that one quasi-identifier's values give, the rows that they leave of a class, and copies of it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,23 +20,6 @@ Beyond `MOST_CELLS` nothing is: the release itself looked at a part.
 
 SURELY, FEWER, MORE, TINY = 0.95, 0.9 * TELLING, 5.0, 1e-9
 """The least share of right records, the largest of others, and how much more evidence there has to be."""
-
-
-@dataclass(frozen=True, eq=False)
-class ClassPeople:
-    """Per class of the rows its `size`, its `people`, and the `most` rows of one."""
-
-    size: Codes
-    people: Codes
-    most: Codes
-
-    def least(self, classes: Codes, rows: Codes) -> Codes:
-        """The least number of people who so many rows of classes may be of.
-
-        A row takes away one person at most; and so many rows are of at least as many people as have the most each.
-        """
-        lost, most = self.size[classes] - rows, np.maximum(self.most[classes], 1)
-        return np.where(most > 1, np.maximum(self.people[classes] - lost, -(-rows // most)), rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,37 +78,19 @@ def sure(right: NDArray[np.float64], others: NDArray[np.float64], number: NDArra
     return flags
 
 
-def least_of_one(
-    records: Records,
-    held: HeldRows,
-    rules: Sequence[Rule],
-    k: int,
-    owned: ClassPeople | None,
-    held_by: Callable[[Codes], tuple[HeldRows, Codes]],
-) -> int:
-    """The least number of rows, or people, that the rules of a quasi-identifier leave, up to k.
-
-    `held_by` gives the rows of some classes with their people.
-    """
+def least_of_one(records: Records, held: HeldRows, rules: Sequence[Rule], k: int, owned: HeldRows | None) -> int:
+    """The least number of rows that the rules of a quasi-identifier leave, up to k, or of people whose are `owned`."""
     classes, owns = _compared(records, held, rules[0].j)
-    # A row may be outside by several columns: at least the others are left.
-    rows = held.sizes[classes] - sum(_outside(held, rule, classes, owns) for rule in rules)
-    few = np.flatnonzero((rows if owned is None else owned.least(classes, rows)) < k)
-    classes, owns = classes[few], owns[few]
-    at, pair = _fitting(held, rules, classes, owns)
-    rows = totals(pair, held.rows[at], len(classes))
-    least = int(rows.min(initial=k))
-    few = np.flatnonzero((owned.most[classes] > 1) & (owned.least(classes, rows) < k)) if owned is not None else few[:0]
-    if not len(few):
-        return least
+    if owned is None:
+        # A row may be outside by several columns: at least the others are left.
+        few = held.sizes[classes] - sum(_outside(held, rule, classes, owns) for rule in rules) < k
+        at, pair = _fitting(held, rules, classes[few], owns[few])
+        return int(totals(pair, held.rows[at], int(few.sum())).min(initial=k))
     # Classes that nobody has rows of, by the source's labels, are judged elsewhere.
-    numbers = held.numbers[classes[few]]
-    theirs, people = held_by(np.unique(numbers))
-    there = np.isin(numbers, theirs.numbers)
-    at, pair = _fitting(theirs, rules, np.searchsorted(theirs.numbers, numbers[there]), owns[few][there])
-    persons = int(people.max(initial=0)) + 1
-    different = np.bincount(np.unique(pair * persons + people[at]) // persons, minlength=int(there.sum()))
-    return min(least, int(different.min(initial=k)))
+    there = np.isin(held.numbers[classes], owned.numbers)
+    at, pair = _fitting(owned, rules, np.searchsorted(owned.numbers, held.numbers[classes[there]]), owns[there])
+    of_people = np.unique(pair * len(owned.rows) + owned.people[at])
+    return int(np.bincount(of_people // len(owned.rows), minlength=int(there.sum())).min(initial=k))
 
 
 def share_among_few(records: Records, held: HeldRows, rule: Rule, k: int) -> float:

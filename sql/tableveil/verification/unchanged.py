@@ -6,7 +6,6 @@ people have several records, the rows have to be those of enough different peopl
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ from tableveil.verification.coded import (
     ranks,
 )
 from tableveil.verification.derived import least_of_two
-from tableveil.verification.left import ClassPeople, Rule, determines, least_of_one, rule_of, share_among_few
+from tableveil.verification.left import determines, least_of_one, rule_of, share_among_few
 from tableveil.verification.owners import stage_records
 from tableveil.verification.text import near, quoted
 from tableveil.verification.written import OWN_LEVELS, Judged, Labels, Written
@@ -46,9 +45,9 @@ _EXACT = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "DOUBLE")
 def check_unchanged(judged: Judged, *, own_levels: bool = False) -> list[str]:
     """Whether unacknowledged columns determine nothing, and leave k rows: a sensitive one for most people at least.
 
-    Where people have several records, these have to be rows of k people. `judged_classes` has the classes, `owned`
-    their people. The different rows of a warehouse are collected, with hashes of these columns' values. With
-    `own_levels`, it needs the tables of `read_own_levels`. Aggregated columns are not looked at again.
+    Where people have several records, these have to be rows of k people. `judged_classes` has the classes. The
+    different rows of a warehouse are collected, with hashes of these columns' values. With `own_levels`, it needs the
+    tables of `read_own_levels`. Aggregated columns are not looked at again.
     """
     policy, written, k = judged.policy, judged.written, judged.policy.k
     shown = [a for a in policy.attributes if not a.acknowledged and a.role in (Role.INSENSITIVE, Role.SENSITIVE)]
@@ -69,7 +68,11 @@ def check_unchanged(judged: Judged, *, own_levels: bool = False) -> list[str]:
     rules = [rule for j in hiding for i, _ in enumerate(names) if (rule := rule_of(records, j, i)) is not None]
     if insensitive:
         first = replace(records, values=records.values[:insensitive])
-        least = _least_of_one(judged, first, held, [rule for rule in rules if rule.i < insensitive], names, own_levels)
+        told, owned = [rule for rule in rules if rule.i < insensitive], None
+        if told and written.person:
+            owned = _owned(judged, first, held, names[:insensitive], own_levels)
+        of_each = ([rule for rule in told if rule.j == j] for j in {rule.j for rule in told})
+        least = min((least_of_one(first, held, some, k, owned) for some in of_each), default=k)
         least = min(least, least_of_two(first, held, hiding, k))
         left = f"rows of {least} people" if written.person else f"{least} rows"
         problems += [f"unchanged columns leave {left} of a class, fewer than k = {k}"] if least < k else []
@@ -81,36 +84,17 @@ def check_unchanged(judged: Judged, *, own_levels: bool = False) -> list[str]:
     ]
 
 
-def _least_of_one(
-    judged: Judged, records: Records, held: HeldRows, rules: Sequence[Rule], names: Sequence[str], own_levels: bool
-) -> int:
-    """The least number of rows of a class, or people whose they are, that one quasi-identifier leaves, up to k."""
-    session, written, k, owned = judged.session.embedded, judged.written, judged.policy.k or 0, None
-    names = names[: len(records.values)]
-    if rules and written.person and len(held.numbers):
-        arrays = session.arrays("SELECT class, size, people, most FROM owned ORDER BY class")
-        at = np.searchsorted(arrays["class"], held.numbers)
-        owned = ClassPeople(*(arrays[name][at].astype(np.int64) for name in ("size", "people", "most")))
-
-    @cache
-    def hold() -> None:
-        columns = {"w": f"hash(p.{quoted(written.person)})"}
-        columns |= {f"v{i}": _value(name, f"p.{quoted(name)}", written) for i, name in enumerate(names)}
-        stage_records(session, judged.policy, "held_by", columns, written, own_levels=own_levels)
-
-    def held_by(classes: Codes) -> tuple[HeldRows, Codes]:
-        hold()
-        values = ", ".join(f"v{i}" for i, _ in enumerate(names))
-        with session.relation("few", pa.table({"class": classes})):
-            arrays = session.arrays(
-                f"SELECT DISTINCT class, w, {values} FROM held_by WHERE class IN (SELECT class FROM few) ORDER BY class"
-            )
-        return HeldRows.of(arrays, records.values), ranks(arrays["w"])
-
-    of_each = ([rule for rule in rules if rule.j == j] for j in sorted({rule.j for rule in rules}))
-    least = min((least_of_one(records, held, some, k, owned, held_by) for some in of_each), default=k)
-    session.execute("DROP TABLE IF EXISTS temp.main.held_by")
-    return least
+def _owned(judged: Judged, records: Records, held: HeldRows, names: Sequence[str], own_levels: bool) -> HeldRows:
+    """The different rows of the source in the classes that are looked at, with their people."""
+    session, written = judged.session.embedded, judged.written
+    columns = {"w": f"hash(p.{quoted(written.person)})"}
+    columns |= {f"v{i}": _value(name, f"p.{quoted(name)}", written) for i, name in enumerate(names)}
+    stage_records(session, judged.policy, "held_by", columns, written, own_levels=own_levels)
+    with session.relation("looked_at", pa.table({"class": held.numbers})):
+        rows = f"SELECT DISTINCT class, {', '.join(columns)} FROM held_by SEMI JOIN looked_at USING (class)"
+        owned = HeldRows.of(session.arrays(rows), records.values)
+    session.execute("DROP TABLE temp.main.held_by")
+    return owned
 
 
 def _read(

@@ -14,8 +14,8 @@ from tableveil.privacy.exposure.cells import Codes, counted
 from tableveil.privacy.exposure.judged import OwnValues, Readings, Unchanged, judge
 from tableveil.privacy.exposure.rows import ClassRows, HeldValues
 from tableveil.verification import unchanged
-from tableveil.verification.coded import OwnCodes, Records, ValueCodes, tally
-from tableveil.verification.left import rule_of
+from tableveil.verification.coded import HeldRows, OwnCodes, Records, ValueCodes, tally
+from tableveil.verification.left import Rule, least_of_one, rule_of
 from tableveil.verification.owners import count_owners
 from tableveil.verification.written import Judged
 from tests.sql.verification.cases import Case, drop, written_case
@@ -119,6 +119,36 @@ def test_it_fails_only_what_the_release_finds_as_well_in_small_tables(people: bo
         assert not verified or _told(own, value, label, whose), seed
         found += verified
     assert found > 20
+
+
+@pytest.mark.parametrize("people", [False, True])
+def test_the_least_number_that_is_left_is_that_of_plain_loops(people: bool) -> None:
+    found = Counter[int]()
+    for seed in range(200):
+        random = np.random.default_rng(seed)
+        classes = np.append([0, 1, 2], random.integers(0, 3, 27)) * 10
+        own, value, whose = (np.append(np.arange(most), random.integers(0, most, 30 - most)) for most in (4, 5, 12))
+        fits = random.random((4, 5)) < 0.5
+        fits[own, value] |= random.random(30) < 0.9
+        records = replace(_records(own, value, np.zeros(4, np.int64), None), classes=classes // 10)
+        hashes = records.values[0].hashes[value]
+        held = HeldRows.of({"class": classes, "v0": hashes, "w": whose.astype(np.uint64)}, records.values)
+        rule = Rule(0, 0, np.ones(4, np.bool_), np.flatnonzero(fits), 5)
+        left = [
+            len(
+                {
+                    whose[row] if people else row
+                    for row in range(30)
+                    if classes[row] == number and fits[mine, value[row]]
+                }
+            )
+            for number, mine in {*zip(classes.tolist(), own.tolist(), strict=True)}
+            if len({*own[classes == number]}) > 1
+        ]
+        least = least_of_one(records, held, [rule], 5, held if people else None)
+        assert least == min([5, *left]), seed
+        found[least] += 1
+    assert len(found) > 3
 
 
 def _records(own: Codes, value: Codes, label: Codes, whose: Codes | None) -> Records:
