@@ -106,6 +106,12 @@ def counted(own: Codes, value: Codes, records: Codes | None, owns: int, values: 
     return ValuePairs(mine, different - mine * values, counts, owns, values)
 
 
+def counted_once(own: Codes, value: Codes, people: Codes, owns: int, values: int) -> ValuePairs:
+    """Counts the pairs of rows, those of one of the people once."""
+    first = np.unique(ranked(own, value, people)[0], return_index=True)[1]
+    return counted(own[first], value[first], None, owns, values)
+
+
 def ranked(*codes: Codes) -> tuple[Codes, int]:
     """One code per different combination, and their number."""
     combined, number = np.zeros(len(codes[0]), np.int64), 1

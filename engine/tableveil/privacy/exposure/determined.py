@@ -75,13 +75,6 @@ def seen_in(cells: ValuePairs, hidden: Hidden, there: NDArray[np.bool_]) -> Valu
     return counted(cells.value[at], hidden.group[cells.own[at]], cells.records[at], cells.values, len(hidden.label))
 
 
-def seen_of_people(value: Codes, group: Codes, people: Codes) -> ValuePairs:
-    """By rows, of which people have several: each has a value with a group once."""
-    values, groups = (int(codes.max(initial=0)) + 1 for codes in (value, group))
-    first = np.unique(ranked(value, group, people)[0], return_index=True)[1]
-    return counted(value[first], group[first], None, values, groups)
-
-
 def agree_where_equal(seen: ValuePairs | None, hidden: Hidden) -> Agreement | None:
     """Whether people with equal values agree, if enough share theirs."""
     if seen is None:

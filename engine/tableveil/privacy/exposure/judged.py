@@ -1,15 +1,15 @@
 """All judgements of columns that are released unchanged, and who is among few by what follows of them."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 
-from tableveil.privacy.exposure.cells import Codes, Flags, ValuePairs, counted, ranked
-from tableveil.privacy.exposure.determined import Agreement, ValueReadings, determined_by, seen_in, seen_of_people
-from tableveil.privacy.exposure.fits import Fits, fits_of
+from tableveil.privacy.exposure.cells import Codes, Flags, ValuePairs, counted, counted_once
+from tableveil.privacy.exposure.determined import Agreement, ValueReadings, determined_by, seen_in
+from tableveil.privacy.exposure.fits import fits_of
 from tableveil.privacy.exposure.formulas import ByFormula, Formulas, Numbers, Reading, formulas_of_columns
 from tableveil.privacy.exposure.pairs import OwnValues, PairEvidence, telling_pairs
 from tableveil.privacy.exposure.ranges import by_ranges
@@ -90,10 +90,17 @@ def judge(table: Unchanged, own: Sequence[Readings], read: Callable[[int], Readi
     read_own = [Reading(j, n, not r) for j, readings in enumerate(own) for r, n in enumerate(readings.numbers)]
     columns, texts = [read(i) for i, _ in enumerate(table.columns)], [readings.texts for readings in own]
     hidden = [one.hidden for one in table.own]
-    agree, formulas, judged = [], Formulas(read_own, hidden), [*_by_two(table, read_own)]
+    agree, formulas, judged = [], Formulas(read_own, hidden), list[ColumnJudgement]()
+    evidence = PairEvidence(table.columns, table.one_each)
+    for knows, i, codes, fits in telling_pairs(table.own, read_own, evidence):
+        judged.append(ColumnJudgement(frozenset([i]), knows, ByValues(codes, table.columns[i], fits)))
     for i, readings in enumerate(columns):
         cells = {j: table.cells(j, i) for j, hides in enumerate(hidden) if hides}
-        judged += [*_by_one(table, i, cells), *_by_formulas(table, i, formulas, texts, readings)]
+        judged += _by_one(table, i, cells)
+        found = [(numbers, formula) for numbers in readings.numbers[:1] for formula in formulas.of(numbers)]
+        for value, formula in (*found, *concatenations(readings.texts, texts, hidden)):
+            judgement = ByFormula(table.rows, value, formula)
+            judged.append(ColumnJudgement(frozenset([i]), frozenset(formula.knows), judgement))
         agree.append(_determined(table, i, cells, readings.values))
     # Two columns may give a quasi-identifier together.
     for given, value, formula in formulas_of_columns([readings.numbers for readings in columns], read_own, hidden):
@@ -139,42 +146,34 @@ def _known_together(judged: Sequence[ColumnJudgement]) -> list[frozenset[int]]:
 
 
 def _by_one(table: Unchanged, i: int, cells: Mapping[int, ValuePairs]) -> Iterator[ColumnJudgement]:
-    for j, of_own in cells.items():
-        own, near = table.own[j], None
-        if own.positions is not None:
-            # Near own values are one: each of `BINS` ranges has as many of them.
-            number = len(own.positions)
-            near = np.arange(number) * min(BINS, number) // max(number, 1)
-        given = _given(table, near, of_own, i, j)
-        if given is None:
-            continue
-        judgement = ByValues(given[0], table.columns[i], given[1])
-        if own.positions is not None:
-            judgement = by_ranges(own.codes, table.columns[i], own.positions, of_own)
-        yield ColumnJudgement(frozenset([i]), frozenset([j]), judgement)
-
-
-def _given(table: Unchanged, to: Codes | None, cells: ValuePairs, i: int, j: int) -> tuple[Codes, Fits] | None:
-    """Whether own values, put together as `to` says, give a column: the rows' own values then, and the fits.
+    """By single quasi-identifiers.
 
     Own values of one person are one under each label: nobody else shows what goes with them.
     """
-    own, held, rows = table.own[j], table.columns[i], table.rows
-    codes, label = own.codes, own.label
-    if to is not None:
-        codes, label = to[codes], np.zeros(int(to.max(initial=0)) + 1, np.int64)
-        label[to] = own.label
-        cells = counted(to[cells.own], cells.value, cells.records, len(label), cells.values)
-    people = cells
-    if rows.people is not None:
-        first = np.unique(ranked(codes, held.value, rows.people)[0], return_index=True)[1]
-        people = counted(codes[first], held.value[first], None, cells.owns, held.values)
-    rare = people.of_own == 1
-    stratum = np.concatenate([label, np.arange(int(label.max(initial=0)) + 1)])
-    of_people = people.pooled(rare, label)
-    of_records = of_people if people is cells else cells.pooled(rare, label)
-    fits = fits_of(of_records, of_people, [stratum], minorities=True)
-    return None if fits is None else (np.where(rare, cells.owns + label, np.arange(cells.owns))[codes], fits)
+    held, people = table.columns[i], table.rows.people
+    for j, of_own in cells.items():
+        own, of_records = table.own[j], of_own
+        codes, label = own.codes, own.label
+        if own.positions is not None:
+            # Near own values are one: each of `BINS` ranges has as many of them.
+            near = np.arange(of_own.owns) * min(BINS, of_own.owns) // max(of_own.owns, 1)
+            codes, label = near[codes], np.zeros(int(near.max(initial=0)) + 1, np.int64)
+            of_records = counted(near[of_own.own], of_own.value, of_own.records, len(label), of_own.values)
+        of_people = of_records
+        if people is not None:
+            of_people = counted_once(codes, held.value, people, of_records.owns, of_records.values)
+        rare = of_people.of_own == 1
+        judged_people = of_people.pooled(rare, label)
+        judged = judged_people if people is None else of_records.pooled(rare, label)
+        stratum = np.concatenate([label, np.arange(int(label.max(initial=0)) + 1)])
+        fits = fits_of(judged, judged_people, [stratum], minorities=True)
+        if fits is None:
+            continue
+        if own.positions is None:
+            judgement = ByValues(np.where(rare, len(label) + label, np.arange(len(label)))[codes], held, fits)
+        else:
+            judgement = by_ranges(own.codes, held, own.positions, of_own)
+        yield ColumnJudgement(frozenset([i]), frozenset([j]), judgement)
 
 
 def _determined(
@@ -190,28 +189,6 @@ def _determined(
         if people is None or there is None:
             seen.append(seen_in(cells[j], of, values.there))
         else:
-            seen.append(seen_of_people(value[there], of.group[table.own[j].codes[there]], people[there]))
+            group = of.group[table.own[j].codes[there]]
+            seen.append(counted_once(value[there], group, people[there], len(values.there), len(of.label)))
     return determined_by(values, value, table.one_each, seen, list(own.values()), [table.own[j].codes for j in own])
-
-
-def _by_two(table: Unchanged, read_own: Sequence[Reading]) -> Iterator[ColumnJudgement]:
-    """By pairs of quasi-identifiers that have labels, and by their differences."""
-    # Aggregates have no labels.
-    labelled = [j for j, one in enumerate(table.own) if one.positions is None]
-    if len(labelled) < 2 or not table.columns:
-        return
-    evidence = PairEvidence(table.columns, table.one_each)
-    own = [table.own[j] for j in labelled]
-    read = [replace(one, of=labelled.index(one.of)) for one in read_own if one.natural and one.of in labelled]
-    for knows, i, codes, fits in telling_pairs(own, read, evidence):
-        judgement = ByValues(codes, table.columns[i], fits)
-        yield ColumnJudgement(frozenset([i]), frozenset(labelled[j] for j in knows), judgement)
-
-
-def _by_formulas(
-    table: Unchanged, i: int, formulas: Formulas, texts: Sequence[Texts], read: Readings
-) -> Iterator[ColumnJudgement]:
-    found = [(numbers, formula) for numbers in read.numbers[:1] for formula in formulas.of(numbers)]
-    found += concatenations(read.texts, texts, [one.hidden for one in table.own])
-    for value, formula in found:
-        yield ColumnJudgement(frozenset([i]), frozenset(formula.knows), ByFormula(table.rows, value, formula))

@@ -38,7 +38,7 @@ class OwnValues:
 
 
 OwnAndStrata = Callable[[Codes | slice], tuple[Codes, list[Codes]]]
-"""Of rows, the numbers of their own values, and of strata that own values must tell more than."""
+"""The numbers of own values of rows, and those of strata: own values must tell more than each of these."""
 
 
 class PairEvidence:
@@ -98,10 +98,12 @@ def telling_pairs(
     identifiers: Sequence[OwnValues], readings: Sequence[Reading], evidence: PairEvidence
 ) -> Iterator[Telling]:
     """The pairs of own values that tell of a column, and the differences that do, such as of an age group."""
-    for j, m in combinations(range(len(identifiers)), 2):
+    # Aggregates have no labels.
+    labelled = [j for j, one in enumerate(identifiers) if one.positions is None]
+    for j, m in combinations(labelled, 2):
         if identifiers[j].hidden or identifiers[m].hidden:
             yield from evidence.telling(frozenset([j, m]), partial(_of_pair, identifiers[j], identifiers[m]))
-    for one, other in combinations(readings, 2):
+    for one, other in combinations((one for one in readings if one.natural and one.of in labelled), 2):
         a, b = identifiers[one.of], identifiers[other.of]
         if one.of != other.of and (a.hidden or b.hidden):
             ends = _ends(_difference(one, other, evidence.sample))
