@@ -96,12 +96,11 @@ def counted(own: Codes, value: Codes, records: Codes | None, owns: int, values: 
         counts = totals(keys, records, owns * values)
         different = np.flatnonzero(counts > 0)
         counts = counts[different]
+    elif records is None:
+        different, counts = np.unique(keys, return_counts=True)
     else:
-        order = slice(None) if records is None else np.argsort(keys)
-        ordered = np.sort(keys) if records is None else keys[order]
-        first = np.flatnonzero(_begins(ordered))
-        different = ordered[first]
-        counts = np.diff(first, append=len(keys)) if records is None else np.add.reduceat(records[order], first)
+        different, place = np.unique(keys, return_inverse=True)
+        counts = totals(place, records, len(different))
     mine = different // values
     return ValuePairs(mine, different - mine * values, counts, owns, values)
 
@@ -118,26 +117,14 @@ def ranked(*codes: Codes) -> tuple[Codes, int]:
     for code in codes:
         size = int(code.max(initial=0)) + 1
         combined, number = combined * size + code, number * size
-        if not is_dense(number, len(code)):
-            order = np.argsort(combined)
-            rank = np.cumsum(_begins(combined[order])) - 1
-            combined[order], number = rank, int(rank[-1]) + 1
+        # An array of all possible keys is faster than to sort those of the rows, if these are not far fewer.
+        if number > max(DENSE, SPARSE * len(code)):
+            combined = np.unique(combined, return_inverse=True)[1]
+            number = int(combined.max()) + 1
     present = np.zeros(number, np.bool_)
     present[combined] = True
     rank = np.cumsum(present)
     return rank[combined] - 1, int(rank[-1])
-
-
-def is_dense(possible: int, rows: int) -> bool:
-    """Whether an array of all possible keys is faster than to sort those of the rows."""
-    return possible <= max(DENSE, SPARSE * rows)
-
-
-def _begins(ordered: Codes) -> Flags:
-    """Where the next of ordered keys begins."""
-    begins = np.ones(len(ordered), np.bool_)
-    np.not_equal(ordered[1:], ordered[:-1], out=begins[1:])
-    return begins
 
 
 def spread(first: Codes, sizes: Codes) -> tuple[Codes, Codes]:
