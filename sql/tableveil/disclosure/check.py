@@ -168,17 +168,16 @@ def _found(plan: ReleasePlan, exposure: ExposureFindings) -> Iterator[Warned]:
         public = plan.policy.documentation.context is ReleaseContext.PUBLIC
         rank = Rank.MUST_BE_DECIDED if public else Rank.SHOULD_BE_LOOKED_AT
         yield Warned(text, rank, names[0].found, names[0].columns[0])
-    elif some:
-        first = some[0]
-        text = (
-            f"Somebody who knows a person's {shortened(first.columns[0])} finds {first.found:,} of {first.total:,} "
-            f"{unit} by their labels{_also(some[1:])}."
-        )
-        yield Warned(text, Rank.SHOULD_BE_LOOKED_AT, first.found, first.columns[0])
-    elif counts and (most := counts[-1]).columns:
+    elif some or (counts and counts[-1].columns):
+        most = some[0] if some else counts[-1]
         knows = shortened(most.columns[0]) if len(most.columns) == 1 else "released values"
-        told = f"finds {most.found:,} of {most.total:,} {unit} by their labels"
-        yield note(f"Somebody who knows a person's {knows} {told}.", most.found, sole(most.columns))
+        yield Warned(
+            f"Somebody who knows a person's {knows} finds {most.found:,} of {most.total:,} {unit} by their labels"
+            f"{_also(some[1:])}.",
+            Rank.SHOULD_BE_LOOKED_AT if some else Rank.NOTE,
+            most.found,
+            sole(most.columns),
+        )
 
 
 def _also(others: Sequence[Exposure]) -> str:

@@ -97,35 +97,25 @@ def _single_valued(plan: ReleasePlan, attribute: AttributePolicy, single: int, c
 
     With the model that it advises, and the same classes, exactly the records of these are suppressed as well.
     """
-    name = shortened(attribute.column)
-    model = f"distinct_l_diversity: {{column: {attribute.column}, l: 2}}"
-    if plan.policy.related is not None:
-        model = f"sensitive_share: {{column: {attribute.column}, l: 2}}"
-        if single:
-            return must_decide(
-                f"A reader who finds a person's class learns the value of {name} in {single:,} of {classes:,} classes, "
-                f"which have one value each ({records:,} people). Add to privacy_models: {model}.",
-                single,
-                attribute.column,
-            )
-        return note(
-            f"No privacy model names {name}. No class has one value of it alone; {model} in privacy_models bounds it.",
-            field=attribute.column,
-        )
+    name, related = shortened(attribute.column), plan.policy.related is not None
+    model = f"{'sensitive_share' if related else 'distinct_l_diversity'}: {{column: {attribute.column}, l: 2}}"
     if not single:
         # Where people have several records, that model counts people.
-        meets = "" if plan.repeating else ", and this release meets it"
+        keeps = f"keeps that so{'' if plan.repeating else ', and this release meets it'}"
         return note(
-            f"No privacy model names {name}. No class has one value of it alone; {model} in privacy_models keeps "
-            f"that so{meets}.",
+            f"No privacy model names {name}. No class has one value of it alone; {model} in privacy_models "
+            f"{'bounds it' if related else keeps}.",
             field=attribute.column,
         )
     suppressed, allowed = plan.records - plan.kept_records + records, plan.policy.suppressible(plan.records)
-    limit = "within" if suppressed <= allowed else "above"
+    suppresses = (
+        f" In these classes it suppresses {suppressed:,} records in all, "
+        f"{'within' if suppressed <= allowed else 'above'} the {allowed:,} that suppression_limit allows."
+    )
     return must_decide(
         f"A reader who finds a person's class learns the value of {name} in {single:,} of {classes:,} classes, which "
-        f"have one value each ({records:,} records). Add to privacy_models: {model}. In these classes it suppresses "
-        f"{suppressed:,} records in all, {limit} the {allowed:,} that suppression_limit allows.",
+        f"have one value each ({records:,} {'people' if related else 'records'}). Add to privacy_models: {model}."
+        f"{'' if related else suppresses}",
         single,
         attribute.column,
     )
