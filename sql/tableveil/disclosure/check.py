@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tableveil.backend import WarehouseSession
 from tableveil.disclosure.exposure import Determined, ExposureFindings, exposed
 from tableveil.errors import Fault, InvalidError, Rank, Warned, listed, must_decide, note, shortened, sole
-from tableveil.policy import AttributePolicy, ReleaseContext, Role
+from tableveil.policy import AttributePolicy, KAnonymity, ReleaseContext, Role
 from tableveil.privacy.accepted import accepted_by
 from tableveil.privacy.exposure.found import Exposure
 from tableveil.release.plan import ReleasePlan
@@ -16,6 +16,9 @@ AS_A_WHOLE = 0.5
 
 SOME = 0.05
 """From this share of the people on, it should be looked at that a column finds them."""
+
+FEWEST_CLASSES = 4
+"""Where fewer classes of k can be, k is too large to say anything of columns."""
 
 MOST_NAMED = 3
 """A warning names so many columns; the table of exposures has all."""
@@ -63,6 +66,7 @@ def check_exposure(session: WarehouseSession, plan: ReleasePlan) -> Measured:
         else:
             warnings.append(_rules_out(plan, each))
     if faults:
+        faults = [*_of_k(plan, found), *faults]
         raise InvalidError.about("COLUMN_DISCLOSES", "columns released as they are give away what labels hide", faults)
     return Measured((*found.counts, *found.follows), (*warnings, *_found(plan, found)))
 
@@ -72,6 +76,20 @@ def _refusable(attribute: AttributePolicy, one: Exposure) -> bool:
     if attribute.column not in one.columns or attribute.acknowledged:
         return False
     return attribute.role is Role.INSENSITIVE or one.few >= AS_A_WHOLE * one.total
+
+
+def _of_k(plan: ReleasePlan, found: ExposureFindings) -> Iterator[Fault]:
+    """The fault of a k by which nearly everybody is among few, whatever the columns are: perhaps it is mistyped."""
+    total = max((one.total for one in found.follows), default=0)
+    for i, model in enumerate(plan.policy.privacy_models):
+        if isinstance(model, KAnonymity) and FEWEST_CLASSES * model.k > total > 0:
+            most = "a single class" if total < 2 * model.k else f"at most {total // model.k:,} classes"
+            yield Fault(
+                f"privacy_models[{i}].k_anonymity.k",
+                f"{model.k:,}, of which {total:,} {'people' if plan.repeating else 'rows'} make {most}",
+                "a k that is small beside what is in the table",
+                "Check k first: beside so large a one, most people are among few by nearly any column.",
+            )
 
 
 def _determines(plan: ReleasePlan, one: Determined) -> Fault:

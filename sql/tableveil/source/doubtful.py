@@ -116,6 +116,11 @@ _DAYS = (
     *("1970-01-01", "2099-12-31", "2999-12-31", "9999-01-01", "9999-12-31"),
 )
 
+_FORMATS = ("%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y%m%d")
+_DAY = "left(trim(value), 10)"
+_WRITTEN = f"try_strptime({_DAY}, {[*_FORMATS]})"
+"""A day as text: days and months that change places are near each other."""
+
 _VALUES = table("doubted_values", "", "temp")
 _FOLDED = "lower(trim($value))"
 
@@ -210,6 +215,12 @@ def _texts(session: Session, of: Column) -> Iterator[tuple[DoubtKind, int, Repai
         [words_for_none],
     )
     unknown += [(lower, count) for lower, _, count in _codes_of_none(session, "try_cast(value AS DOUBLE)")]
+    days = [datetime.date.fromisoformat(day).strftime(form) for day in _DAYS for form in _FORMATS]
+    of_dates = f"SELECT 2 * count({_WRITTEN}) > count(*) FROM temp.doubted_values"
+    if session.value(f"SELECT bool_or({_DAY} IN (SELECT unnest(?::VARCHAR[]))) FROM temp.doubted_values", [days]) and (
+        session.value(of_dates)
+    ):
+        unknown += [(lower, count) for _, lower, count in _days_of_none(session, _WRITTEN, "lower(trim(value))")]
     if unknown:
         words = [text(word) for word, _ in unknown]
         without = partial(expression, f"CASE WHEN {_FOLDED} IN ($words) THEN NULL ELSE $value END", words=words)
@@ -323,30 +334,32 @@ def _may_be_code(session: Session, of: Column) -> bool:
 def _dates(session: Session, of: Column, today: datetime.date) -> Iterator[tuple[DoubtKind, int, Repair]]:
     """Days that stand for none, as they are far more frequent than others or far from them; later and far days."""
     finite, day = "isfinite(value)", "CASE WHEN isfinite(value) THEN value::DATE - DATE '1970-01-01' END::DOUBLE"
-    least, second_least, second, greatest = _ends(session, day, finite)
-    often = session.value(f"SELECT {_OFTEN} * sum(records) / count(*) FROM temp.doubted_values WHERE {finite}")
-    listed = session.rows(
-        f"SELECT {day}, value::DATE::VARCHAR, sum(records)::BIGINT FROM temp.doubted_values WHERE {finite} "
-        "AND list_contains(?::DATE[], value::DATE) AND value = value::DATE GROUP BY ALL ORDER BY ALL",
-        [list(_DAYS)],
-    )
-    gone: list[float] = []
-    days: list[exp.Expr] = []
-    records = 0
-    for position, written, count in listed:
-        far = _ALONE * (second - second_least)
-        alone = (position == least and second_least - least > far) or (position == greatest and greatest - second > far)
-        if alone or count > often:
-            gone.append(position)
-            days.append(cast(text(written), of.type))
-            records += count
-    if gone:
-        yield DoubtKind.SENTINEL, records, _nullified(days)
+    found = _days_of_none(session, "CASE WHEN isfinite(value) THEN value::TIMESTAMP END", "value::DATE::VARCHAR")
+    gone = [position for position, *_ in found]
+    if found:
+        days = [cast(text(written), of.type) for _, written, _ in found]
+        yield DoubtKind.SENTINEL, sum(records for *_, records in found), _nullified(days)
     later = list(_future(session, of, day, finite, gone, today))
     yield from later
     if later:
         finite = f"{finite} AND value::DATE <= DATE '{today}'"
     yield from _far_outside(session, of, day, finite, gone, _FAR_DATES)
+
+
+def _days_of_none(session: Session, moment: str, written: str) -> list[tuple[float, str, int]]:
+    """The days since 1970 of those that stand for none, as they are written, and their records."""
+    listed = "list_contains(?::DATE[], moment::DATE) AND moment = moment::DATE"
+    return session.rows(
+        f"WITH days AS (SELECT {moment} AS moment, (moment::DATE - DATE '1970-01-01')::DOUBLE AS day, "
+        f"coalesce({listed}, false) AS listed, {written} AS written, records FROM temp.doubted_values), "
+        "others AS (SELECT min(day) AS least, max(day) AS greatest FROM days WHERE NOT listed), "
+        f"often AS (SELECT {_OFTEN} * sum(records) / count(*) AS often FROM days WHERE moment IS NOT NULL) "
+        "SELECT day, written, sum(days.records)::BIGINT AS records FROM days, others, often WHERE listed "
+        "GROUP BY day, written, least, greatest, often "
+        f"HAVING greatest(least - day, day - greatest) > {_ALONE} * (greatest - least) OR sum(days.records) > often "
+        "ORDER BY ALL",
+        [list(_DAYS)],
+    )
 
 
 def _future(
@@ -371,15 +384,6 @@ def _future(
         return expression(query, value=value, today=text(f"{today}"), then=then)
 
     yield DoubtKind.FUTURE, later, repair
-
-
-def _ends(session: Session, value: str, finite: str) -> tuple[float, float, float, float]:
-    """The two least and the two greatest different values, as numbers in ascending order."""
-    row = session.row(
-        f"SELECT min(v, 2), max(v, 2) FROM (SELECT DISTINCT {value} AS v FROM temp.doubted_values WHERE {finite})"
-    )
-    low, high = (list(ends or [0.0]) for ends in row)
-    return low[0], low[-1], high[-1], high[0]
 
 
 def _far_outside(

@@ -119,6 +119,21 @@ def test_a_sensitive_column_is_refused_as_a_whole_alone(
     assert ranks == {Rank.MUST_BE_DECIDED}
 
 
+def test_a_k_that_is_too_large_is_named_first(database: Database, session: Session, run: Run) -> None:
+    """Of 4,000 rows one of 900 leaves four classes: columns are at fault then."""
+    fill(session, decade="age // 10")
+    _, decade = asked("decade").attributes
+    policy = replace(POLICY, attributes=(replace(AGE, minimum_level=2, maximum_level=2), decade))
+    for k, words in ((2_500, "a single class"), (1_100, "at most 3 classes"), (900, "")):
+        with pytest.raises(InvalidError) as raised:
+            run(database, replace(policy, privacy_models=(KAnonymity(k),)))
+        *of_k, fault = raised.value.faults
+        assert fault.field == "attributes[1].role"
+        assert [(one.field, one.found) for one in of_k] == (
+            [("privacy_models[0].k_anonymity.k", f"{k:,}, of which 4,000 rows make {words}")] if words else []
+        )
+
+
 def test_columns_together(database: Database, session: Session, run: Run) -> None:
     """Each leaves half a decade, and both a fifth; tuples of independent columns cost nothing."""
     fill(session, half="age // 5", odd="age % 2", coin="i // 80 % 2", other_coin="i // 160 % 2")

@@ -111,6 +111,9 @@ def test_days_that_stand_for_nothing(session: Session) -> None:
     assert None in repaired(session)
 
 
+WRITTEN = "strftime(DATE '2019-01-01' + (i * 17 % 1500)::INT, '%d/%m/%Y')"
+
+
 @pytest.mark.parametrize(
     ("value", "records"),
     [
@@ -122,6 +125,12 @@ def test_days_that_stand_for_nothing(session: Session) -> None:
         ("CASE WHEN i % 100 = 7 THEN '997' ELSE lpad((1 + i % 300)::VARCHAR, 3, '0') END", 10),
         ("CASE WHEN i % 3 = 0 THEN '-001-11-30' ELSE '2020-05-' || (10 + i % 15) END", 334),
         ("CASE WHEN i % 3 = 0 THEN '9999-99-99' ELSE '2020-05-' || (10 + i % 15) END", 334),
+        (f"CASE WHEN i = 7 THEN '01/01/1900' WHEN i = 8 THEN '31/12/9999' ELSE {WRITTEN} END", 2),
+        (f"CASE WHEN i % 3 = 0 THEN '1900-01-01' ELSE {WRITTEN} END", 334),
+        (f"CASE WHEN i % 9 = 0 THEN '12/31/9999 00:00' WHEN i % 9 = 1 THEN '' ELSE {WRITTEN} END", 112),
+        (f"['31.12.9999', '0000-00-00', '01.01.1800', {WRITTEN}][1 + least(i, 3)]", 3),
+        ("strftime(DATE '1900-01-01' + i::INT, '%d/%m/%Y')", 0),
+        ("CASE WHEN i % 3 = 0 THEN '01/01/1900' ELSE 'word ' || i % 20 END", 0),
         ("CASE WHEN i % 3 = 0 THEN 'NA' ELSE 'word ' || i % 20 END", 334),
         ("['NA', 'DE', 'FR', 'US', 'IT', 'ES', 'PT'][1 + i % 7]", 0),
         ("i % 99 + 1", 0),
