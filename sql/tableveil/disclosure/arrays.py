@@ -144,18 +144,22 @@ def _order(arrays: dict[str, NDArray[Any]]) -> NDArray[np.intp]:
         np.bitwise_xor(mixed, array, out=mixed, dtype=np.uint64, casting="unsafe")
         mixed *= _MIXED
         mixed ^= mixed >> np.uint64(29)
-    bits = np.uint64(int(arrays["class"].max(initial=1)).bit_length())
+    bits, places = (np.uint64(int(most).bit_length()) for most in (arrays["class"].max(initial=1), len(mixed)))
     if bits > _MOST_BITS:
         order: NDArray[np.intp] = np.lexsort((mixed, arrays["class"]))
-    else:
-        # One key of both takes half the time of two. Equal keys are of equal rows.
-        order = np.argsort(arrays["class"].astype(np.uint64) << (np.uint64(64) - bits) | mixed >> bits)
-    return order
+        return order
+    # To sort one key of all, the places of the rows as well, takes a quarter of the time.
+    mixed >>= bits + places
+    mixed <<= places
+    mixed |= arrays["class"].astype(np.uint64) << (np.uint64(64) - bits)
+    mixed |= np.arange(len(mixed), dtype=np.uint64)
+    mixed.sort()
+    mixed &= (np.uint64(1) << places) - np.uint64(1)
+    return mixed.view(np.intp)
 
 
 def _own(released: RecognizingColumn, codes: NDArray[Any]) -> Own:
-    own = codes.astype(np.int64)
     if released.positions is None:
-        return Own(own, released.distinct, None, None)
+        return Own(codes, released.distinct, None, None)
     positions, place = np.unique(released.positions, return_inverse=True)
-    return Own(place[own].astype(np.int64), len(positions), place.astype(np.int64), positions)
+    return Own(place[codes].astype(np.int64), len(positions), place.astype(np.int64), positions)

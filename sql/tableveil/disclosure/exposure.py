@@ -17,7 +17,6 @@ from tableveil.backend import WarehouseSession, column, row_hash
 from tableveil.disclosure.arrays import Own, load
 from tableveil.disclosure.coded_rows import stage_rows
 from tableveil.disclosure.readings import read_column, read_own
-from tableveil.numeric.threads import one_core
 from tableveil.policy import AttributePolicy, Role
 from tableveil.privacy.exposure.cells import Codes, Flags
 from tableveil.privacy.exposure.determined import Agreement, Hidden
@@ -81,9 +80,8 @@ def exposed(rows: WarehouseSession, plan: ReleasePlan) -> ExposureFindings | Non
         groups = [group for group in (joint, range(len(measured))) if len(group) > 1]
         table = Unchanged(loaded.rows, own, columns, loaded.cells, loaded.suppressed, pool)
         read = read_own(session, plan, loaded)
-        with one_core():
-            judged = judge(table, read, lambda i: read_column(rows, plan, loaded, i, measured[i]))
-            following = what_follows(table, judged, least, groups)
+        judged = judge(table, read, lambda i: read_column(rows, plan, loaded, i, measured[i]))
+        following = what_follows(table, judged, least, groups)
         total = loaded.rows.counted(shown[loaded.rows.classes])
         follows = tuple(
             Exposure(
@@ -109,7 +107,8 @@ def exposed(rows: WarehouseSession, plan: ReleasePlan) -> ExposureFindings | Non
 def _counts(rows: ClassRows, shown: Flags, columns: Sequence[tuple[str, Codes]], least: int) -> Iterator[Exposure]:
     """By labels, by labels and each column, and by all: of rows, and, where these repeat, of people as well."""
     if not shown.all():
-        at = shown[rows.classes]
+        # Suppressed records are the first class.
+        at = slice(rows.first[1], None)
         of_people = None if rows.people is None else rows.people[at]
         rows = ClassRows(rows.classes[at], rows.records_of(at), of_people)
         columns = [(name, codes[at]) for name, codes in columns]

@@ -90,14 +90,15 @@ def totals(codes: Codes, records: Codes | None, number: int) -> Codes:
 
 def counted(own: Codes, value: Codes, records: Codes | None, owns: int, values: int) -> ValuePairs:
     """Counts the pairs of rows; each row is one record, or as many as `records` says."""
-    keys = own * values + value
-    # Plain keys are sorted sooner than many more possible ones are counted.
-    if owns * values <= max(DENSE, len(keys)):
+    keys = own * np.int64(values) + value
+    if owns * values <= max(DENSE, SPARSE * len(keys)):
         counts = totals(keys, records, owns * values)
         different = np.flatnonzero(counts > 0)
         counts = counts[different]
     elif records is None:
-        different, counts = np.unique(keys, return_counts=True)
+        # Small keys are sorted in half the time.
+        different, counts = np.unique(keys if owns * values >> 32 else keys.astype(np.uint32), return_counts=True)
+        different = different.astype(np.int64)
     else:
         different, place = np.unique(keys, return_inverse=True)
         counts = totals(place, records, len(different))

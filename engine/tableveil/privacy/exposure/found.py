@@ -30,7 +30,7 @@ class Exposure:
 def alone_and_few(rows: ClassRows, values: Sequence[Codes], least: int, *, people: bool) -> tuple[int, int]:
     """How many of the rows are alone, and among fewer than `least`, by class and values."""
     class_, number = rows.classes, 1
-    value = np.zeros_like(class_)
+    value = np.zeros(1, np.int64)
     if values:
         value, number = ranked(*values) if len(values) > 1 else (values[0], int(values[0].max(initial=0)) + 1)
     if people and rows.people is not None:

@@ -75,13 +75,14 @@ class PairEvidence:
 
     def _close(self, own: Codes, strata: Sequence[Codes]) -> Flags:
         """The columns in which records of the sample with one own value are equal oftener than others of a stratum."""
-        values, order = self._values, np.argsort(own, kind="stable")
+        # Numbers of two bytes, of a sample, are sorted in a fraction of the time.
+        values, order = self._values, np.argsort(own.astype(np.uint16), kind="stable")
         same = own[order][1:] == own[order][:-1]
         one, other = order[1:][same], order[:-1][same]
         close = self._recurring & (len(one) >= COINCIDENCES)
         random, equal = np.random.default_rng(2), values[:, one] == values[:, other]
         for stratum in strata if close.any() else ():
-            by_stratum, sizes = np.argsort(stratum, kind="stable"), np.bincount(stratum)
+            by_stratum, sizes = np.argsort(stratum.astype(np.uint16), kind="stable"), np.bincount(stratum)
             drawn = (random.random(len(one)) * sizes[stratum[one]]).astype(np.int64)
             another = by_stratum[(np.cumsum(sizes) - sizes)[stratum[one]] + drawn]
             apart = own[another] != own[one]

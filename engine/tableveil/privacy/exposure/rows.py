@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tableveil.numeric.threads import one_core
 from tableveil.privacy.exposure.cells import Codes, Flags, ValuePairs, counted, ranked, spread, totals
 from tableveil.privacy.exposure.fits import Fits
 from tableveil.risk.unchanged import MOST_CELLS
@@ -132,7 +133,8 @@ class ByValues:
             fitting = np.zeros((held.values, owns), of_class.dtype)
             of_class[held.own, held.value] = held.records
             fitting[listed, own] = 1
-            there = (of_class @ fitting)[classes, self.own].astype(np.int64)
+            with one_core():
+                there = (of_class @ fitting)[classes, self.own].astype(np.int64)
         else:
             own = own[np.argsort(listed, kind="stable")]
             at, cell = spread((np.cumsum(listing) - listing)[held.value], listing[held.value])
