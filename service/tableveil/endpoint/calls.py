@@ -155,7 +155,11 @@ class Calls:
             call.credentials = Credentials(context.get_middleware(HEADERS).bearer, names, peer)
             call.reader = self._readers.reader(call.credentials)
             self._use.count_call(call.reader.principal)
-            self._count_connection(call.reader.principal, seen)
+            most = self._limits.connections_per_principal
+            if not self._passages.admits(seen, call.reader.principal, most):
+                actual = f"{most} open connections of one principal, as many as the endpoint takes"
+                hint = "Close some, or use one connection for many statements."
+                raise BusyError.of("TOO_MANY_CONNECTIONS", "connections", actual, "fewer connections", hint)
             yield call
         except GeneratorExit:
             self._end(call, "CANCELLED", "CANCELLED")
@@ -191,13 +195,6 @@ class Calls:
             self._recorder.count(Refused(without_port(call.peer), name, code, reason))
         else:
             self._recorder.record(self._entry(call, AuditEvent.CALL, code, reason))
-
-    def _count_connection(self, principal: str, seen: str) -> None:
-        most = self._limits.connections_per_principal
-        if not self._passages.admits(seen, principal, most):
-            actual = f"{most} open connections of one principal, as many as the endpoint takes"
-            hint = "Close some, or use one connection for many statements."
-            raise BusyError.of("TOO_MANY_CONNECTIONS", "connections", actual, "fewer connections", hint)
 
     @staticmethod
     def _entry(call: EndpointCall, event: AuditEvent, code: str, reason: str) -> AuditEntry:

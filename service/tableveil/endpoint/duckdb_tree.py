@@ -12,7 +12,7 @@ from tableveil.endpoint.statement import CheckedStatement
 from tableveil.errors import InvalidError
 
 _OWN_NAMES = """
-row get_current_timestamp current_date list_slice array_extract array_slice
+if row get_current_timestamp current_date list_slice array_extract array_slice
 like_escape not_like_escape ilike_escape not_ilike_escape
 """
 """Functions that DuckDB's parser makes of operators and keywords, beside those that have signs as names."""

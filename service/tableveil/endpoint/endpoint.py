@@ -61,8 +61,7 @@ class Endpoint:
             self._front = _listening(settings, self._flight, passages)
             self.metrics_address = None
             if settings.metrics_address:
-                limit = settings.use.queries
-                watch_endpoint(metrics, self._is_ready, lambda: processes.running, limit)
+                watch_endpoint(metrics, self._is_ready, lambda: processes.running, settings.use.queries)
                 self.metrics_address = listen_for_metrics(settings.metrics_address, metrics, self._is_ready)
                 opened.callback(self.metrics_address.close)
             self.health_address = None
@@ -73,8 +72,7 @@ class Endpoint:
             self.processes = processes
             self._opened = opened.pop_all()
         self.address = f"{host}:{self._front.port}"
-        scheme = "grpc+tls" if settings.listening.tls else "grpc"
-        self.uri = f"{scheme}://{self.address}"
+        self.uri = f"grpc{'+tls' if settings.listening.tls else ''}://{self.address}"
 
     def _is_ready(self) -> bool:
         """Whether the endpoint takes calls, the directory is there, and the service answers."""
@@ -104,8 +102,7 @@ def _transport(tls: TlsFiles | None) -> dict[str, Any]:
         # With it, Flight would not tell the name in a client's certificate.
         options["auth_handler"] = SignIn()
     else:
-        authorities = read_authorities(tls.client_ca, "tls_client_ca")
-        options |= {"verify_client": True, "root_certificates": authorities}
+        options |= {"verify_client": True, "root_certificates": read_authorities(tls.client_ca, "tls_client_ca")}
     if tls is not None:
         pair = read_pair(tls.certificate, tls.key, "tls")
         options["tls_certificates"] = [(pair.certificate, pair.key)]

@@ -7,6 +7,7 @@ two calls, and another one on the same directory may answer the next; each call 
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -21,7 +22,7 @@ from pyarrow import flight
 from tableveil.backend import folded
 from tableveil.endpoint.calls import HEADERS, Calls, EndpointCall, UnsupportedError
 from tableveil.endpoint.catalog import COMMANDS
-from tableveil.endpoint.information import CATALOG, DEFAULT_SCHEMA, reads_views
+from tableveil.endpoint.information import CATALOG, DEFAULT_SCHEMA, INFORMATION
 from tableveil.endpoint.published import Published
 from tableveil.endpoint.query_process import parts
 from tableveil.endpoint.query_processes import QueryProcess, QueryProcesses, encoded, schema_from
@@ -243,11 +244,13 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
         with self._queries.taken(call.reader.principal, query):
             query.limit(time.monotonic() + self._limits.seconds)
             tables = self._published.tables(call.reader.releases)
+            # A name is written down where it is read.
+            is_informed = re.search(rf"{INFORMATION}|\bSHOW\b", statement.query, re.IGNORECASE | re.ASCII)
             request = {
                 **{"statement": statement.query, "parameters": statement.parameters, "spread": statement.spread},
                 **{"tables": tables.named, "directory": str(self._published.directory), "lenient": self._lenient},
                 **{"withdrawn": call.reader.withdrawn, "rows": rows},
-                "information": tables.information if reads_views(statement.query) else None,
+                "information": tables.information if is_informed else None,
             }
             process = self._processes.open(request, query)
             try:

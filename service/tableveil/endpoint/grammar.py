@@ -209,18 +209,14 @@ def _require_call(node: exp.Anonymous) -> None:
     if name in SERIES:
         _require_short(node)
     elif name == COLUMNS and not stands_in_from:
-        _require_names(node)
+        # It takes a star, a pattern, or a list of names; no function of names.
+        (named,) = node.expressions if len(node.expressions) == 1 else (None,)
+        items = named.expressions if isinstance(named, exp.Array) else [named]
+        if not isinstance(named, exp.Star) and not all(isinstance(of, exp.Literal) and of.is_string for of in items):
+            raise refused("COLUMNS of something else", "COLUMNS(*), COLUMNS('pattern') or COLUMNS(['name', 'name'])")
     elif name not in (SERIES if stands_in_from else FUNCTIONS | ANSWERS | MADE | {UNNEST}):
         hint = nearest(name, SERIES if stands_in_from else FUNCTIONS | ANSWERS) or ""
         raise refused(f"the function {shortened(name)}", "a function that only computes", hint)
-
-
-def _require_names(node: exp.Anonymous) -> None:
-    """COLUMNS takes a star, a pattern, or a list of names; no function of names."""
-    (named,) = node.expressions if len(node.expressions) == 1 else (None,)
-    items = named.expressions if isinstance(named, exp.Array) else [named]
-    if not isinstance(named, exp.Star) and not all(isinstance(item, exp.Literal) and item.is_string for item in items):
-        raise refused("COLUMNS of something else", "COLUMNS(*), COLUMNS('pattern') or COLUMNS(['name', 'name'])")
 
 
 def _require_short(node: exp.Anonymous) -> None:

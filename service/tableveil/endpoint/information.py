@@ -1,6 +1,5 @@
 """Descriptions of tables and columns: from a published file, and as the views of `information_schema`."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -70,11 +69,6 @@ def shown(tokens: list[Token]) -> str | None:
     """The SELECT for SHOW TABLES, SHOW ALL TABLES or SHOW SCHEMAS; None for any other statement."""
     words = tuple(token.text.upper() for token in tokens)
     return _SHOWN.get(words[1:]) if words[:1] == ("SHOW",) else None
-
-
-def reads_views(text: str) -> bool:
-    """Whether a statement may read the views: a name is written down where it is read."""
-    return re.search(rf"{INFORMATION}|\bSHOW\b", text, re.IGNORECASE | re.ASCII) is not None
 
 
 TYPE_NAME, REMARKS = b"ARROW:FLIGHT:SQL:TYPE_NAME", b"ARROW:FLIGHT:SQL:REMARKS"

@@ -17,10 +17,10 @@ from tableveil.backend import folded
 from tableveil.endpoint import grammar
 from tableveil.endpoint import label_words as words
 from tableveil.endpoint.grammar import AGGREGATES, ANSWERS, COLUMNS, Edit, end_of, is_call, quoted, refused
-from tableveil.endpoint.label_sources import ARITHMETIC, LabelMeaning, LabelSources, items, results, too_wide
+from tableveil.endpoint.label_sources import OF_MANY, LabelMeaning, LabelSources, computes, items, results, too_wide
 from tableveil.endpoint.label_words import misread
 from tableveil.endpoint.labels import ANY, Part, UnknownTextError
-from tableveil.errors import InvalidError
+from tableveil.errors import InvalidError, shortened
 
 _COMPARISONS: dict[type[exp.Expr], str] = {exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<="}
 _SWAPPED = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
@@ -36,7 +36,7 @@ _DIVIDING = frozenset({"ntile", "percent_rank", "cume_dist"})
 _AVERAGES = frozenset(
     ("avg", "mean", "favg", "sum", "fsum", "sumkahan", "median", "quantile", "quantile_cont", "quantile_disc")
 )
-_NOT_OF_RANKS = (AGGREGATES - {"corr"}) | {"list_aggregate", "list_avg", "list_sum"}
+_NOT_OF_RANKS = OF_MANY - {"corr"}
 _DECIDES = frozenset({"coalesce", "ifnull"})
 _NULLIF = frozenset({"nullif"})
 _MOST_VALUES = 10_000
@@ -98,7 +98,7 @@ class LabelRule:
             is_part = isinstance(parent, _GROUPS) or any(part is child for part in results(parent))
             if is_call(parent, _NULLIF) and is_part:
                 self._compared(parent, child, meaning)
-            if meaning.part is Part.RANK and isinstance(parent, ARITHMETIC):
+            if meaning.part is Part.RANK and computes(parent):
                 self._of_others(parent, meaning)
             elif not is_part or (meaning.is_bound and is_call(parent, _SHARES)):
                 break
@@ -152,8 +152,8 @@ class LabelRule:
             others = [[branch.this] for branch in node.args["ifs"]] if child is node.this else []
         elif isinstance(node, exp.In):
             query = node.args.get("query") or node.args.get("unnest") or node.args.get("field")
-            others = [[query] if query is not None else list(node.expressions)]
-            others = others if child is node.this else [[node.this]]
+            asked = [query] if query is not None else node.expressions
+            others = [asked if child is node.this else [node.this]]
         else:
             sides = node.expressions if isinstance(node, exp.Anonymous) else [node.this, node.expression]
             others = [[side] for side in sides if side is not child]
@@ -166,6 +166,8 @@ class LabelRule:
             of = [self.sources.meaning(other) for other in together]
             for labels in filter(None, of):
                 self._apart([meaning, labels])
+                if labels.of.table == meaning.of.table and labels.of.name != meaning.of.name:
+                    self._refused(meaning, f"a comparison with those in {shortened(labels.of.name)}")
             try:
                 texts = [self._texts(other) for other, labels in zip(together, of, strict=True) if labels is None]
             except UnknownTextError:

@@ -31,8 +31,8 @@ max_by min min_by mode nth_value nullif string_agg
 """
 """Functions whose results are labels, or lists of them, if their arguments are."""
 
-ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Pow, exp.Neg, exp.Cast, exp.TryCast)
-"""They make another number of a rank."""
+OF_MANY = AGGREGATES | {"list_aggregate", "list_avg", "list_sum"}
+"""Functions of several rows."""
 
 _WRAPPERS = (exp.Alias, exp.Paren, exp.Filter, exp.Window, exp.IgnoreNulls, exp.RespectNulls, exp.Subquery, exp.Order)
 
@@ -70,6 +70,13 @@ def results(node: exp.Expr) -> Sequence[exp.Expr]:
     return [node.this] if isinstance(node, _WRAPPERS) and isinstance(node.this, exp.Expr) else []
 
 
+def computes(node: exp.Expr) -> bool:
+    """Whether it makes one more value, or a list, of the values of a row: of a rank, what is a rank no less."""
+    is_other = isinstance(node, (exp.Predicate, exp.Connector, exp.Not, exp.Case, exp.If, exp.Window))
+    is_other = is_other or is_call(node, OF_MANY.union(_FIRST_ARGUMENT.split()))
+    return isinstance(node, exp.Condition) and not is_other
+
+
 @dataclass(slots=True)
 class LabelSources:
     """A statement in which each column has its table, and what its columns mean.
@@ -100,19 +107,15 @@ class LabelSources:
             return None
         for identifier in list(tree.find_all(exp.Identifier)):
             identifier.set("this", folded(identifier.name))
-        for node in [node for node in tree.find_all(exp.Table) if id(node) in names]:
-            alias = node.args.get("alias") or exp.TableAlias(this=exp.to_identifier(node.name))
-            for part, value in (("alias", alias), ("db", None), ("catalog", None)):
-                node.set(part, value)
-            columns = list(tables[names[id(node)]])
-            node.set("this", exp.to_identifier(names[id(node)]))
-            if alias.columns:
-                renamed = [*(column.name for column in alias.columns), *columns[len(alias.columns) :]]
-                pairs = zip(columns, renamed, strict=False)
-                query = exp.select(*(exp.alias_(exp.column(old), new, quoted=True) for old, new in pairs))
-                around = {part: node.args.pop(part, None) for part in ("joins", "laterals", "pivots", "sample")}
-                name = exp.TableAlias(this=alias.this)
-                node.replace(exp.Subquery(this=query.from_(exp.to_table(node.name)), alias=name, **around))
+        for node in list(tree.find_all(exp.Table)):
+            if id(node) in names:
+                alias = node.args.get("alias") or exp.TableAlias(this=exp.to_identifier(node.name))
+                name = exp.to_identifier(names[id(node)])
+                for part, value in (("this", name), ("alias", alias), ("db", None), ("catalog", None)):
+                    node.set(part, value)
+            if node.alias_column_names and isinstance(node.this, exp.Identifier):
+                around = {part: of for part, of in node.args.items() if part != "this"}
+                node.replace(exp.Subquery(this=exp.select("*").from_(exp.Table(this=node.this)), **around))
         for group in list(tree.find_all(exp.Group)):
             # sqlglot would write the items of SELECT for their numbers, and double nested ones with each level.
             for number in [part for part in group.expressions if isinstance(part, exp.Literal)]:
@@ -166,7 +169,7 @@ class LabelSources:
             return LabelMeaning(Part.ANSWER, answered.of) if answered is not None else None
         is_rows = isinstance(node, exp.Query) and not isinstance(node, exp.Subquery)
         found = _strongest(map(self.meaning, items(node, 0) if is_rows else results(node)))
-        if found is None and isinstance(node, ARITHMETIC):
+        if found is None and computes(node):
             of = _strongest(map(self.meaning, node.iter_expressions()))
             return of if of is not None and of.part is Part.RANK else None
         return found
@@ -190,12 +193,19 @@ class LabelSources:
         scope = self.scope_of(column)
         while scope is not None:
             sources = scope.sources if table else {name: of for name, (_, of) in scope.selected_sources.items()}
+            found: list[Found] = []
             for name, source in sources.items():
                 if table in ("", name) and (given := self._columns(source).get(column.name)) is not None:
-                    return (id(scope), name), source if isinstance(source, exp.Table) else given
-            aliased = _of_query(scope.expression).get(column.name, ()) if not table else ()
+                    found.append(((id(scope), name), source if isinstance(source, exp.Table) else given))
+            is_written = table and "start" in column.args["table"].meta
+            aliased = () if is_written else _of_query(scope.expression).get(column.name, ())
             if aliased and not any(column is part for item in aliased for part in item.find_all(exp.Column)):
-                return (id(scope),), aliased
+                # A column to order by is that of SELECT first, any other one that of a table.
+                keys: Any = scope.expression.args.get("order") or exp.Order()
+                is_first = any(key.this.unnest() is column for key in keys.expressions)
+                found.insert(0 if is_first else len(found), ((id(scope),), aliased))
+            if found:
+                return found[0]
             scope = scope.parent
         return None
 
@@ -359,7 +369,8 @@ _CYCLES: dict[str, _Cycle] = {
 """Parts of a time, each with what two times have in common if that is enough to tell the part."""
 
 _CALLS = """
-cos day dayofmonth dayofweek dayofyear dayname gcd isodow lcm microsecond millisecond minute second sin tan weekday
+bit_and bit_or bit_xor cos day dayofmonth dayofweek dayofyear dayname gcd isodow lcm microsecond millisecond minute
+second sin tan weekday
 """
 """Functions of other parts, which only the time itself tells."""
 
@@ -392,6 +403,8 @@ def cyclic(node: exp.Expr) -> tuple[exp.Expr, _Cycle] | None:
     return (first, _CYCLES.get(name, _itself)) if name in _CYCLES or name in ("mod", *_CALLS.split()) else None
 
 
+_COMPARES = (exp.Binary, exp.Between, exp.In, exp.Case)
+_DIFFERENCES = frozenset({"age", "date_diff", "date_sub", "datediff", "datesub", "nullif"})
 _ROUNDING = "ceil ceiling date_trunc datetrunc even floor last_day round time_bucket trunc year"
 
 
@@ -401,13 +414,12 @@ def _rounds(node: exp.Expr) -> bool:
 
 def _left_over(node: exp.Expr, sources: LabelSources) -> bool:
     """Whether it compares a value with a truncation of it: what is left over comes back again and again."""
-    sides = [node.this, node.expression] if isinstance(node, exp.Binary) and not isinstance(node, exp.Connector) else []
-    sides = [node.this, node.args["low"]] if isinstance(node, exp.Between) else sides
-    sides = node.expressions[-2:] if is_call(node, {"date_diff", "date_sub", "datediff", "datesub"}) else sides
+    compares = isinstance(node, _COMPARES) and not isinstance(node, exp.Connector) and node.this is not None
+    sides = list(node.iter_expressions()) if compares else node.expressions[-2:] if is_call(node, _DIFFERENCES) else []
     parts = [list(sources.traced(side, set())) for side in sides]
     estimated = [set(sources.estimates(of)) for of in parts]
     every = list(chain.from_iterable(parts))
-    is_of_one = len(sides) == 2 and bool(estimated[0] & estimated[1])
+    is_of_one = bool(estimated) and any(estimated[0] & of for of in estimated[1:])
     return is_of_one and any(map(_rounds, every)) and not any(is_call(part, AGGREGATES) for part in every)
 
 
@@ -423,10 +435,13 @@ def _taken_apart(node: exp.Expr) -> bool:
         text = node.expression.name.rstrip("%") if isinstance(node.expression, exp.Literal) else "%"
         return "%" in text or "_" in text
     if isinstance(node, exp.Bracket):
-        start = node.expressions[0].this if isinstance(node.expressions[0], exp.Slice) else None
-        return start is not None and start.name != "1"
+        # sqlglot counts from 0, but not in slices or after brackets.
+        at = node.expressions[0]
+        starts = at.this.name == "1" if isinstance(at, exp.Slice) else at.name in ("0", "1")
+        return not starts and not any(is_call(part, AGGREGATES) for part in node.walk())
     is_start = is_call(node, {"substr", "substring"}) and len(node.expressions) > 1 and node.expressions[1].name == "1"
-    return is_call(node, _PARTS_OF_TEXTS.split()) and not is_start
+    is_part = isinstance(node, (exp.RegexpLike, exp.SimilarTo)) or is_call(node, _PARTS_OF_TEXTS.split())
+    return is_part and not is_start
 
 
 def too_wide(node: exp.Expr, sources: LabelSources) -> tuple[LabelColumn, str] | None:

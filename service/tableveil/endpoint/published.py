@@ -95,8 +95,7 @@ class Published:
         return status.st_ino, status.st_mtime_ns, status.st_size
 
     def _tables_of(self, release: int, stamp: tuple[int, ...]) -> tuple[PublishedTable, ...]:
-        tables = self._files.get((release, stamp))
-        if tables is None:
+        if (tables := self._files.get((release, stamp))) is None:
             tables = self._read(release)
             self._files.keep((release, stamp), tables)
         return tables

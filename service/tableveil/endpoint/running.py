@@ -88,7 +88,7 @@ class RunningQueries:
             actual = f"{self._limits.queries_per_principal} queries of one principal that run, and as many that wait"
             raise BusyError.of("TOO_MANY_QUERIES", "queries", actual, "a free place", "End one of them first.")
         self._turns.add(principal, id(query))
-        while self._taken() >= self._limits.queries or self._turns.next() != id(query):
+        while sum(not of.must_stop for of in self._running) >= self._limits.queries or self._turns.next() != id(query):
             self._changed.wait(_SECONDS_TO_WAIT)
             if query.must_stop and query.cancelled:
                 raise CancelledError("CANCELLED", "nobody waits for the query any more")
@@ -96,9 +96,6 @@ class RunningQueries:
                 late = "no free place in time"
                 raise BusyError.of("TOO_MANY_QUERIES", "queries", late, "a free place", "Try again later.")
         self._turns.start(id(query))
-
-    def _taken(self) -> int:
-        return sum(not query.must_stop for query in self._running)
 
     def _watch(self) -> None:
         while not self._closed.wait(self._seconds):
