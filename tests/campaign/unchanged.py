@@ -277,7 +277,7 @@ def _codes(values: Sequence[Any]) -> Codes:
 
 def _read(values: Sequence[Any]) -> Readings:
     """The readings that the release makes of values in the database."""
-    texts = [plain_text(str(value)) or None for value in values]
+    texts = [plain_text(str(value)) or None for value in values].__getitem__
     if isinstance(values[0], date):
         days = np.array([(value - FIRST_DAY).days for value in values], np.float64)
         return Readings([days, np.array([value.year for value in values], np.float64)], texts)

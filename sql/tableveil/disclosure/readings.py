@@ -1,8 +1,8 @@
 """Readings of values for formulas: numbers of numbers, dates and times, years of dates, and texts."""
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, overload
+from functools import cache
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -78,34 +78,15 @@ def _year(of: Column) -> str:
     return "if(isfinite(value), year(value), NULL)" if of.kind in _TIMES else "NULL"
 
 
-class _Texts(Sequence["str | None"]):
-    """Texts without anything but letters and digits, each made when it is asked for."""
-
-    def __init__(self, codes: Codes, texts: NDArray[np.object_]) -> None:
-        self._codes, self._texts = codes, texts
-        self._plain: dict[int, str | None] = {}
-
-    def __len__(self) -> int:
-        return len(self._codes)
-
-    @overload
-    def __getitem__(self, row: int) -> str | None: ...
-    @overload
-    def __getitem__(self, row: slice) -> Sequence[str | None]: ...
-    def __getitem__(self, row: int | slice) -> str | Sequence[str | None] | None:
-        if isinstance(row, slice):
-            return [self[r] for r in range(*row.indices(len(self)))]
-        code = int(self._codes[row])
-        if code not in self._plain:
-            text = self._texts[code]
-            self._plain[code] = plain_text(text) or None if isinstance(text, str) else None
-        return self._plain[code]
-
-
 def _read(codes: Codes, arrays: dict[str, NDArray[Any]]) -> Readings:
-    """The readings of rows by their codes, from those of the codes."""
+    """The readings of rows by their codes, from those of the codes; each plain text is made when it is asked for."""
+
+    @cache
+    def plain(code: int) -> str | None:
+        return plain_text(arrays["text"][code]) or None
+
     numbers = [arrays[name][codes] for name in ("number", "year") if np.isfinite(arrays[name]).any()]
-    return Readings(numbers, _Texts(codes, arrays["text"]))
+    return Readings(numbers, lambda row: plain(int(codes[row])))
 
 
 def read_own(session: Session, plan: ReleasePlan, loaded: LoadedRows) -> list[Readings]:

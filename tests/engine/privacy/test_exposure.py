@@ -25,7 +25,6 @@ from tableveil.privacy.exposure.pairs import PairEvidence, telling_pairs
 from tableveil.privacy.exposure.rows import ByValues, ClassRows, HeldValues, few_left
 
 K = 4
-NO_TEXTS: tuple[str | None, ...] = ()
 
 
 def drawn(chance: Random, *, people: bool) -> tuple[ClassRows, Codes, Codes]:
@@ -169,7 +168,7 @@ def told(own: Codes, value: Codes, classes: int, k: int = 5) -> bool:
 
     suppressed = np.zeros(classes, np.bool_)
     table = Unchanged(rows, [OwnValues(own, labels, True)], [held], cells, suppressed, False)  # type: ignore[arg-type]
-    nothing = Readings([], [None] * len(own))
+    nothing = Readings([], lambda _: None)
     return bool(what_follows(table, judge(table, [nothing], lambda _: nothing), k))
 
 

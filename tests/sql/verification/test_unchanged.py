@@ -165,5 +165,5 @@ def _told(own: Codes, value: Codes, label: Codes, whose: Codes | None) -> bool:
     table = Unchanged(
         rows, [OwnValues(own, label, True)], [column], lambda j, i: cells, np.zeros(1, np.bool_), shown=False
     )
-    nothing = Readings([], (), None)
+    nothing = Readings([], lambda _: None)
     return bool(judge(table, [nothing], lambda i: nothing).judgements)

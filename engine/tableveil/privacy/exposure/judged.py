@@ -98,7 +98,7 @@ def judge(table: Unchanged, own: Sequence[Readings], read: Callable[[int], Readi
         cells = {j: table.cells(j, i) for j, hides in enumerate(hidden) if hides}
         judged += _by_one(table, i, cells)
         found = [(numbers, formula) for numbers in readings.numbers[:1] for formula in formulas.of(numbers)]
-        for value, formula in (*found, *concatenations(readings.texts, texts, hidden)):
+        for value, formula in (*found, *concatenations(readings.texts, texts, hidden, len(table.rows))):
             judgement = ByFormula(table.rows, value, formula)
             judged.append(ColumnJudgement(frozenset([i]), frozenset(formula.knows), judgement))
         agree.append(_determined(table, i, cells, readings.values))

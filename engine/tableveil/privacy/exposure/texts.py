@@ -5,7 +5,7 @@ that separators do not matter.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product
 
 import numpy as np
@@ -21,8 +21,8 @@ _SPARED = 0.1
 _MISSING = "\0"
 """Stands for a text that is not there: no plain text has it."""
 
-Texts = Sequence[str | None]
-"""A text per row, None where there is none."""
+Texts = Callable[[int], str | None]
+"""The text of a row, None where there is none."""
 
 Piece = tuple[int, int | None]
 """The quasi-identifier, and how many of its first characters, or, negative, of its last ones; None for all."""
@@ -33,18 +33,22 @@ def plain_text(text: str) -> str:
     return "".join(filter(str.isalnum, text.casefold()))
 
 
-def concatenations(value: Texts, own: Sequence[Texts], hidden: Sequence[bool]) -> Iterator[tuple[Numbers, Formula]]:
+def concatenations(
+    value: Texts, own: Sequence[Texts], hidden: Sequence[bool], rows: int
+) -> Iterator[tuple[Numbers, Formula]]:
     """The formulas of pieces that give most of the values; its numbers, and those of the values, stand for texts."""
-    few = [row for row in _some(len(value), TRIED // 4) if len(value[row] or "") > 1][:FIRST_TRIED]
+    few = [row for row in _some(rows, TRIED // 4) if len(value(row) or "") > 1][:FIRST_TRIED]
     if len(few) < LEAST_RECORDS:
         return
-    for pieces in _passing([value[row] or "" for row in few], [[texts[row] for row in few] for texts in own], hidden):
-        formula = _concatenated(value, own, pieces)
+    for pieces in _passing([value(row) or "" for row in few], [[text(row) for row in few] for text in own], hidden):
+        formula = _concatenated(value, own, pieces, rows)
         if formula is not None:
             yield formula
 
 
-def _passing(values: Sequence[str], own: Sequence[Texts], hidden: Sequence[bool]) -> Iterable[list[tuple[Piece, ...]]]:
+def _passing(
+    values: Sequence[str], own: Sequence[Sequence[str | None]], hidden: Sequence[bool]
+) -> Iterable[list[tuple[Piece, ...]]]:
     """The pieces that make nearly all of a few values, by the order of their quasi-identifiers."""
     orders, enough = defaultdict[tuple[int, ...], list[tuple[Piece, ...]]](list), (RIGHT - _SPARED) * len(values)
     texts = {(j, length): [_cut(text, length) for text in each] for j, each in enumerate(own) for length in PIECES}
@@ -64,20 +68,20 @@ def _passing(values: Sequence[str], own: Sequence[Texts], hidden: Sequence[bool]
 
 
 def _concatenated(
-    value: Texts, own: Sequence[Texts], possible: Sequence[tuple[Piece, ...]]
+    value: Texts, own: Sequence[Texts], possible: Sequence[tuple[Piece, ...]], rows: int
 ) -> tuple[Numbers, Formula] | None:
     """The formula of those of the possible pieces that give most values, if these are enough, and tell something."""
     order = [j for j, _ in possible[0]]
-    tried = [row for row in _some(len(value), TRIED) if value[row] and all(own[j][row] for j in order)]
+    tried = [row for row in _some(rows, TRIED) if value(row) and all(own[j](row) for j in order)]
     if len(tried) < LEAST_RECORDS:
         return None
-    right = [sum(value[row] == _put(own, pieces, row) for row in tried) for pieces in possible]
+    right = [sum(value(row) == _put(own, pieces, row) for row in tried) for pieces in possible]
     if max(right) <= RIGHT * len(tried) - 1:
         return None
     best = possible[right.index(max(right))]
-    codes = {text: number for number, text in enumerate(sorted({text for text in value if text is not None}))}
-    numbers = np.array([np.nan if text is None else codes[text] for text in value], np.float64)
-    put = (_put(own, best, row) for row in range(len(value)))
+    texts, put = [value(row) for row in range(rows)], (_put(own, best, row) for row in range(rows))
+    codes = {text: number for number, text in enumerate(sorted({text for text in texts if text is not None}))}
+    numbers = np.array([np.nan if text is None else codes[text] for text in texts], np.float64)
     predicted = np.array([np.nan if _MISSING in text else codes.get(text, -1) for text in put], np.float64)
     chance = float((np.roll(numbers[tried], 1) == predicted[tried]).mean())
     return (numbers, Formula(tuple(sorted(order)), predicted, 0.0, 0.0, chance)) if chance <= TELLING else None
@@ -95,4 +99,4 @@ def _cut(text: str | None, length: int | None) -> str:
 
 
 def _put(own: Sequence[Texts], pieces: Sequence[Piece], row: int) -> str:
-    return "".join(_cut(own[j][row], length) for j, length in pieces)
+    return "".join(_cut(own[j](row), length) for j, length in pieces)
