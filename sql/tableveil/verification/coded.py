@@ -1,7 +1,7 @@
 """The source's records and the released rows as small numbers: read once, for all columns."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
@@ -94,7 +94,6 @@ class HeldRows:
     rows: Codes
     values: Sequence[Codes]
     people: Codes
-    _counted: dict[int, tuple[Codes, Codes, Codes]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, arrays: Mapping[str, NDArray[Any]], values: Sequence[ValueCodes]) -> Self:
@@ -114,11 +113,9 @@ class HeldRows:
 
     def by_value(self, i: int) -> tuple[Codes, Codes, Codes]:
         """How often each class has each value of a column: classes, which ascend, values, and rows."""
-        if i not in self._counted:
-            values = int(self.values[i].max(initial=0)) + 1
-            keys, rows = tally(self.classes * values + self.values[i], self.rows, len(self.numbers) * values)
-            self._counted[i] = keys // values, keys % values, rows
-        return self._counted[i]
+        values = int(self.values[i].max(initial=0)) + 1
+        keys, rows = tally(self.classes * values + self.values[i], self.rows, len(self.numbers) * values)
+        return keys // values, keys % values, rows
 
 
 def totals(codes: Codes, times: Codes | None, number: int) -> Codes:
