@@ -220,43 +220,15 @@ def passing(numbers: Numbers, value: Numbers, spared: float = SPARED) -> Flags:
     """
     numbers, value = _finite(numbers), _finite(value)
     half = numbers.shape[1] // 2
-    first, second = slice(0, half), slice(half, 2 * half)
-    slopes = _slopes(value[..., second] - value[..., first], numbers[:, second] - numbers[:, first])
-    off = value - slopes[:, None] * numbers
-    counts = np.isfinite(off).sum(axis=1)
+    one, other = (..., slice(0, half)), (..., slice(half, 2 * half))
+    slopes = _slopes(value[other] - value[one], numbers[other] - numbers[one])
+    off, of_others = value - slopes * numbers, np.roll(value, 1, axis=-1) - slopes * numbers
+    counts, margin = np.isfinite(off).sum(axis=1), _PRECISION * np.fmax.reduce(np.abs(value), axis=-1, keepdims=True)
     low, high = _shortest(off, RIGHT - spared)
-    by_chance = np.roll(value, 1, axis=-1) - slopes[:, None] * numbers
-    margin = _PRECISION * np.fmax.reduce(np.abs(value), axis=-1)
-    ends = (low - margin)[:, None], (high + margin)[:, None]
-    others = ((by_chance >= ends[0]) & (by_chance <= ends[1])).sum(axis=1)
-    right = ((off >= ends[0]) & (off <= ends[1])).sum(axis=1)
+    right, others = (_within(each, low - margin, high + margin) for each in (off, of_others))
     tells = (others <= (TELLING + spared) * counts) | (counts - others >= WRONG / 2 * (counts - right))
-    may_hold: Flags = (counts >= LEAST_RECORDS) & np.isfinite(slopes) & tells
+    may_hold: Flags = (counts >= LEAST_RECORDS) & np.isfinite(slopes[:, 0]) & tells
     return may_hold
-
-
-def _slopes(values: Numbers, numbers: Numbers) -> Numbers:
-    """Per row of numbers the middle slope of different values, of what is finite."""
-    slopes = np.where(values != 0, values / numbers, np.nan)
-    ordered = np.sort(np.where(np.isfinite(slopes), slopes, np.nan), axis=1)
-    count = np.isfinite(ordered).sum(axis=1)
-    return np.where(count > 0, np.take_along_axis(ordered, (np.maximum(count, 1) // 2)[:, None], 1)[:, 0], np.nan)
-
-
-def _shortest(numbers: Numbers, share: float) -> tuple[Numbers, Numbers]:
-    """Per row, the shortest range with this share of what is finite in it."""
-    ordered = np.sort(numbers, axis=1)
-    count = np.isfinite(ordered).sum(axis=1)
-    inside = np.maximum(np.ceil(share * count).astype(np.int64), 1) - 1
-    place = np.arange(numbers.shape[1])
-    ends = np.minimum(place[None, :] + inside[:, None], numbers.shape[1] - 1)
-    width = np.take_along_axis(ordered, ends, 1) - ordered
-    width[place[None, :] + inside[:, None] >= count[:, None]] = np.inf
-    best = np.argmin(np.where(np.isnan(width), np.inf, width), axis=1)[:, None]
-    return (
-        np.take_along_axis(ordered, best, 1)[:, 0],
-        np.take_along_axis(ordered, np.take_along_axis(ends, best, 1), 1)[:, 0],
-    )
 
 
 def fitted(value: Numbers, calculated: Numbers, tried: Codes, knows: tuple[int, ...]) -> Formula | None:
@@ -264,19 +236,38 @@ def fitted(value: Numbers, calculated: Numbers, tried: Codes, knows: tuple[int, 
     tried = tried[np.isfinite(calculated[tried]) & np.isfinite(value[tried])]
     if len(tried) < LEAST_RECORDS:
         return None
-    mine, numbers = value[tried], calculated[tried]
+    mine, numbers = value[tried], calculated[tried][None, :]
     # Records are in random order.
-    slope = float(_slopes(np.roll(mine, 1) - mine, (np.roll(numbers, 1) - numbers)[None, :])[0])
-    off = mine - slope * numbers
-    low, high = (float(end[0]) for end in _shortest(off[None, :], RIGHT))
-    least, most = (float(end[0]) for end in _shortest(off[None, :], 1 - ACCIDENT))
+    slope = _slopes(np.roll(mine, 1) - mine, np.roll(numbers, 1) - numbers)
+    off, margin = mine - slope * numbers, _PRECISION * np.abs(mine).max()
+    low, high = _shortest(off, RIGHT)
+    least, most = _shortest(off, 1 - ACCIDENT)
     if most - least <= WIDEST * (high - low):
         low, high = least, most
-    margin = _PRECISION * float(np.abs(mine).max())
-    by_chance = np.roll(mine, 1) - slope * numbers
-    chance = float(((by_chance >= low - margin) & (by_chance <= high + margin)).mean())
-    right = float(((off >= low - margin) & (off <= high + margin)).mean())
+    low, high = low - margin, high + margin
+    right, chance = (_within(each, low, high).item() / len(tried) for each in (off, np.roll(mine, 1) - slope * numbers))
     if not np.isfinite(slope) or (chance > TELLING and 1 - chance < WRONG * (1 - right)) or chance == 1:
         return None
-    predicted = slope * _finite(calculated)
-    return Formula(knows, predicted, low - margin, high + margin, chance)
+    return Formula(knows, slope.item() * _finite(calculated), low.item(), high.item(), chance)
+
+
+def _slopes(values: Numbers, numbers: Numbers) -> Numbers:
+    """Per row of numbers the middle slope of different values, of what is finite."""
+    ordered = np.sort(_finite(np.where(values != 0, values / numbers, np.nan)), axis=1)
+    return np.take_along_axis(ordered, np.isfinite(ordered).sum(axis=1, keepdims=True) // 2, 1)
+
+
+def _shortest(numbers: Numbers, share: float) -> tuple[Numbers, Numbers]:
+    """Per row, the shortest range with this share of what is finite in it."""
+    ordered = np.sort(numbers, axis=1)
+    count = np.isfinite(ordered).sum(axis=1, keepdims=True)
+    last = np.arange(numbers.shape[1]) + np.maximum(np.ceil(share * count).astype(np.int64), 1) - 1
+    ends = np.take_along_axis(ordered, np.minimum(last, numbers.shape[1] - 1), 1)
+    best = np.argmin(np.where(last < count, ends - ordered, np.inf), axis=1, keepdims=True)
+    return np.take_along_axis(ordered, best, 1), np.take_along_axis(ends, best, 1)
+
+
+def _within(numbers: Numbers, low: Numbers, high: Numbers) -> Codes:
+    """How many numbers of each row are from its low end to its high one."""
+    number: Codes = ((numbers >= low) & (numbers <= high)).sum(axis=1)
+    return number
