@@ -36,16 +36,20 @@ class OwnCodes:
 
 @dataclass(frozen=True, eq=False)
 class ValueCodes:
-    """A column's values: a `code` per record, the hash of each code, and `numbers` of records, if these are read."""
+    """A column's values: a `code` per record, and of each code the hash, and the number: NaN where there is none."""
 
     code: Codes
     hashes: NDArray[np.uint64]
-    numbers: Numbers | None = None
+    numbers: Numbers
 
     @classmethod
     def of(cls, hashes: NDArray[Any], numbers: Numbers | None = None) -> Self:
-        """By the hash of each record's value."""
-        return cls(*encoded(hashes), numbers)
+        """By the hash of each record's value, and its number."""
+        code, different = encoded(hashes)
+        of_codes = np.full(len(different) + 1, np.nan)
+        if numbers is not None:
+            of_codes[code] = numbers
+        return cls(code, different, of_codes)
 
     @property
     def number(self) -> int:

@@ -102,8 +102,8 @@ def _by_formulas(
 
     Two quasi-identifiers give a column, or two columns give a quasi-identifier.
     """
-    numbers = [None if of.numbers is None else of.numbers[first] for of in records.values]
-    varied = {i: y for i, y in enumerate(numbers) if y is not None and len(np.unique(y[np.isfinite(y)])) >= 3}
+    numbers = [each.numbers[each.code[first]] for each in records.values]
+    varied = {i: y for i, y in enumerate(numbers) if len(np.unique(y[np.isfinite(y)])) >= 3}
     own = [each.numbers[each.code[first]] for each in records.own] if varied else []
     alone: dict[tuple[int, ...], Numbers] = {(i,): y for i, y in varied.items()}
     together: dict[tuple[int, ...], Numbers] = {
@@ -148,21 +148,15 @@ def _exact(values: Numbers, calculated: Numbers, least: int = LEAST, wrong: floa
 
 
 def _middle(numbers: Numbers) -> Numbers:
-    """The median of what is finite in each row."""
+    """The middle one of what is finite in each row."""
     ordered = np.sort(np.where(np.isfinite(numbers), numbers, np.nan), axis=1)
-    number = np.maximum(np.isfinite(ordered).sum(axis=1), 1)
-    low, high = (np.take_along_axis(ordered, (ends // 2)[:, None], 1) for ends in (number - 1, number))
-    middle: Numbers = (low + high) / 2
+    middle: Numbers = np.take_along_axis(ordered, np.isfinite(ordered).sum(axis=1, keepdims=True) // 2, 1)
     return middle
 
 
 def _left(records: Records, held: HeldRows, key: tuple[int, ...], at: Codes, wanted: Numbers, *, unknown: bool) -> int:
     """The least number of rows of a record's class that show the wanted number beside it, or may be `unknown`."""
-    of_rows = []
-    for i in key[:2]:
-        of_codes, numbers = np.full(records.values[i].number, np.nan), records.values[i].numbers
-        of_codes[records.values[i].code] = numbers
-        of_rows.append(of_codes[held.values[i]])
+    of_rows = [records.values[i].numbers[held.values[i]] for i in key[:2]]
     shown = of_rows[0] if len(key) == 1 else _calculated(*of_rows)[key[2]]
     # Sums of floating-point numbers are equal but for their last digits.
     near = 1e-9 * float(np.abs(shown[np.isfinite(shown)]).max(initial=0))

@@ -154,7 +154,14 @@ def test_the_least_number_that_is_left_is_that_of_plain_loops(people: bool) -> N
 def _records(own: Codes, value: Codes, label: Codes, whose: Codes | None) -> Records:
     rows, hashes = np.arange(len(own)), np.unique(value).astype(np.uint64)
     identifier = OwnCodes(own, label, np.arange(len(label)), np.full(len(label), np.nan))
-    return Records(0 * rows, None, [identifier], [ValueCodes(value, hashes)], whose, rows.astype(np.uint64))
+    return Records(
+        0 * rows,
+        None,
+        [identifier],
+        [ValueCodes(value, hashes, np.full(len(hashes) + 1, np.nan))],
+        whose,
+        rows.astype(np.uint64),
+    )
 
 
 def _told(own: Codes, value: Codes, label: Codes, whose: Codes | None) -> bool:
