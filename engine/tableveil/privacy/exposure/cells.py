@@ -70,14 +70,11 @@ class ValuePairs:
 
     def pooled(self, rare: Flags, labels: Codes) -> ValuePairs:
         """The pairs with `rare` own values put together by label: each label is one more own value."""
-        owns, alone = self.owns + int(labels.max(initial=0)) + 1, rare[self.own]
-        if not alone.any():
+        owns = self.owns + int(labels.max(initial=0)) + 1
+        if not rare.any():
             return replace(self, owns=owns)
-        own, value, records = self.own[alone], self.value[alone], self.records[alone]
-        last = counted(self.owns + labels[own], value, records, owns, self.values)
-        pairs = ((self.own, last.own), (self.value, last.value), (self.records, last.records))
-        own, value, records = (np.concatenate([of[~alone], behind]) for of, behind in pairs)
-        return ValuePairs(own, value, records, owns, self.values)
+        together = np.where(rare, self.owns + labels, np.arange(self.owns))
+        return counted(together[self.own], self.value, self.records, owns, self.values)
 
 
 def totals(codes: Codes, records: Codes | None, number: int) -> Codes:
