@@ -81,7 +81,9 @@ class PairEvidence:
         one, other = order[1:][same], order[:-1][same]
         close = self._recurring & (len(one) >= COINCIDENCES)
         random, equal = np.random.default_rng(2), values[:, one] == values[:, other]
-        for stratum in strata if close.any() else ():
+        for stratum in strata:
+            if not close.any():
+                break
             by_stratum, sizes = np.argsort(stratum.astype(np.uint16), kind="stable"), np.bincount(stratum)
             drawn = (random.random(len(one)) * sizes[stratum[one]]).astype(np.int64)
             another = by_stratum[(np.cumsum(sizes) - sizes)[stratum[one]] + drawn]

@@ -40,18 +40,20 @@ def concatenations(
     few = [row for row in _some(rows, TRIED // 4) if len(value(row) or "") > 1][:FIRST_TRIED]
     if len(few) < LEAST_RECORDS:
         return
-    for pieces in _passing([value(row) or "" for row in few], [[text(row) for row in few] for text in own], hidden):
+    first = [[text(row) or _MISSING for row in few] for text in own]
+    for pieces in _passing([value(row) or "" for row in few], first, hidden):
         formula = _concatenated(value, own, pieces, rows)
         if formula is not None:
             yield formula
 
 
 def _passing(
-    values: Sequence[str], own: Sequence[Sequence[str | None]], hidden: Sequence[bool]
+    values: Sequence[str], own: Sequence[Sequence[str]], hidden: Sequence[bool]
 ) -> Iterable[list[tuple[Piece, ...]]]:
     """The pieces that make nearly all of a few values, by the order of their quasi-identifiers."""
     orders, enough = defaultdict[tuple[int, ...], list[tuple[Piece, ...]]](list), (RIGHT - _SPARED) * len(values)
-    texts = {(j, length): [_cut(text, length) for text in each] for j, each in enumerate(own) for length in PIECES}
+    cuts = [(length, _cut(length)) for length in PIECES]
+    texts = {(j, length): [text[cut] for text in each] for j, each in enumerate(own) for length, cut in cuts}
     begins, ends = (
         [piece for piece, of in texts.items() if sum(map(fits, values, of)) >= enough]
         for fits in (str.startswith, str.endswith)
@@ -93,10 +95,9 @@ def _some(rows: int, most: int) -> list[int]:
     return chosen
 
 
-def _cut(text: str | None, length: int | None) -> str:
-    text = text or _MISSING
-    return text[length:] if length is not None and length < 0 else text[:length]
+def _cut(length: int | None) -> slice:
+    return slice(length, None) if length is not None and length < 0 else slice(length)
 
 
 def _put(own: Sequence[Texts], pieces: Sequence[Piece], row: int) -> str:
-    return "".join(_cut(own[j](row), length) for j, length in pieces)
+    return "".join((own[j](row) or _MISSING)[_cut(length)] for j, length in pieces)
