@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from tableveil.backend import Session
 from tableveil.disclosure.coded_rows import ROWS, CountedRows
 from tableveil.privacy.exposure.cells import Codes, Flags, ValuePairs, counted
+from tableveil.privacy.exposure.determined import Hidden
+from tableveil.privacy.exposure.pairs import OwnValues
 from tableveil.privacy.exposure.rows import ClassRows
 from tableveil.release.columns import RecognizingColumn
 from tableveil.risk.unchanged import MOST_CELLS
@@ -29,29 +31,18 @@ _MOST_BITS = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Own:
-    """A quasi-identifier's own values in the rows: a code each, of so many `owns`.
-
-    Ordered ones have `positions`, which ascend; the dictionary's codes have them at their `place`.
-    """
-
-    codes: Codes
-    owns: int
-    place: Codes | None
-    positions: NDArray[np.float64] | None
-
-
-@dataclass(frozen=True, eq=False)
 class LoadedRows:
     """The rows, their own values and their values of the measured columns.
 
+    `places` has the code in the rows of each of a dictionary's codes: ordered own values that share a place are one.
     `suppressed` marks the class of suppressed records. Where not `all_rows` are here, all are counted in the database.
     """
 
     session: Session
     rows: ClassRows
     suppressed: Flags
-    own: tuple[Own, ...]
+    own: tuple[OwnValues, ...]
+    places: tuple[Codes, ...]
     hashed: tuple[Hashes, ...]
     counted: CountedRows
     all_rows: bool
@@ -72,12 +63,10 @@ class LoadedRows:
         """How often all records have an own value together with a value."""
         own, (different, codes) = self.own[j], self.coded(i)
         if self.all_rows:
-            return counted(own.codes, codes, self.rows.records, own.owns, len(different))
+            return counted(own.codes, codes, self.rows.records, len(own.label), len(different))
         grouped = self._grouped(j, i)
-        mine = grouped["q"].astype(np.int64)
-        mine = mine if own.place is None else own.place[mine]
-        value = np.searchsorted(different, grouped["v"])
-        return counted(mine, value, grouped["n"].astype(np.int64), own.owns, len(different))
+        mine, value = self.places[j][grouped["q"]], np.searchsorted(different, grouped["v"])
+        return counted(mine, value, grouped["n"].astype(np.int64), len(own.label), len(different))
 
     def _grouped(self, j: int, i: int) -> dict[str, NDArray[Any]]:
         name, value, join = f"v{i}", f"v{i}", ""
@@ -110,12 +99,14 @@ def load(
     weights = arrays["n"].astype(np.int64) if "n" in arrays else None
     if share > 1:
         weights = np.full(len(begins), share) if weights is None else weights * share
+    own = [_own(released, arrays[f"q{j}"], pool=pool) for j, released in enumerate(identifiers)]
     owners = np.unique(arrays["w"], return_inverse=True)[1].astype(np.int64) if "w" in arrays else None
     return LoadedRows(
         session,
         ClassRows(np.cumsum(begins) - 1, weights, owners),
         arrays["class"][begins] == 0,
-        tuple(_own(released, arrays[f"q{j}"]) for j, released in enumerate(identifiers)),
+        tuple(values for values, _ in own),
+        tuple(places for _, places in own),
         tuple(arrays[f"v{i}"] for i, _ in enumerate(counted_rows.codes)),
         counted_rows,
         not where,
@@ -158,8 +149,15 @@ def _order(arrays: dict[str, NDArray[Any]]) -> NDArray[np.intp]:
     return mixed.view(np.intp)
 
 
-def _own(released: RecognizingColumn, codes: NDArray[Any]) -> Own:
-    if released.positions is None:
-        return Own(codes, released.distinct, None, None)
-    positions, place = np.unique(released.positions, return_inverse=True)
-    return Own(place[codes].astype(np.int64), len(positions), place.astype(np.int64), positions)
+def _own(released: RecognizingColumn, codes: NDArray[Any], *, pool: bool) -> tuple[OwnValues, Codes]:
+    """Own values, and their codes; they have one label where records have none, as in a pool at the top."""
+    shown, positions, places = released.at_top() if pool else released, None, np.arange(released.distinct)
+    if released.positions is not None:
+        positions, places = np.unique(released.positions, return_inverse=True)
+        codes = places[codes]
+    one_label, finer = np.zeros(released.distinct if positions is None else len(positions), np.int64), None
+    if shown.hides:
+        hidden = (shown.finer, shown.groups) if positions is None else (np.arange(len(positions)), one_label)
+        finer = Hidden.of(*hidden)
+    label = one_label if pool or positions is not None else released.groups
+    return OwnValues(codes, label, pool or released.hides, positions, finer), places

@@ -14,12 +14,12 @@ import numpy as np
 from sqlglot import exp
 
 from tableveil.backend import WarehouseSession, column, row_hash
-from tableveil.disclosure.arrays import Own, load
+from tableveil.disclosure.arrays import load
 from tableveil.disclosure.coded_rows import stage_rows
 from tableveil.disclosure.readings import read_column, read_own
 from tableveil.policy import AttributePolicy, Role
 from tableveil.privacy.exposure.cells import Codes, Flags
-from tableveil.privacy.exposure.determined import Agreement, Hidden
+from tableveil.privacy.exposure.determined import Agreement
 from tableveil.privacy.exposure.found import Exposure, alone_and_few
 from tableveil.privacy.exposure.judged import Judgements, OwnValues, Unchanged, judge, what_follows
 from tableveil.privacy.exposure.rows import ClassRows, HeldValues
@@ -42,9 +42,8 @@ class Determined:
 
 @dataclass(frozen=True, slots=True)
 class ExposureFindings:
-    """The plain counts, what follows, and what columns `determined`; few are fewer than `least`."""
+    """The plain counts, what follows, and what columns `determined`."""
 
-    least: int
     counts: tuple[Exposure, ...] = ()
     follows: tuple[Exposure, ...] = ()
     determined: tuple[Determined, ...] = ()
@@ -61,7 +60,7 @@ def exposed(rows: WarehouseSession, plan: ReleasePlan) -> ExposureFindings | Non
     measured = [attribute for attribute in plan.policy.attributes if attribute.role in roles]
     pool = plan.shows_suppressed
     if not measured or not plan.kept_records + pool:
-        return ExposureFindings(plan.policy.k or 0)
+        return ExposureFindings()
     if rows.most_collected is not None and _bytes(rows, plan, measured) > rows.most_collected:
         return None
     quasi_identifiers = plan.quasi_identifiers()
@@ -75,10 +74,9 @@ def exposed(rows: WarehouseSession, plan: ReleasePlan) -> ExposureFindings | Non
     least = plan.policy.k or int(loaded.rows.people_of[shown].min(initial=len(loaded.rows)))
     follows, determined = tuple[Exposure, ...](), tuple[Determined, ...]()
     if any(released.hides for released in quasi_identifiers) or pool:
-        own = [_own(released, loaded.own[j], pool=pool) for j, released in enumerate(quasi_identifiers)]
         joint = [i for i, a in enumerate(measured) if a.role is Role.INSENSITIVE and not a.acknowledged]
         groups = [group for group in (joint, range(len(measured))) if len(group) > 1]
-        table = Unchanged(loaded.rows, own, columns, loaded.cells, loaded.suppressed, pool)
+        table = Unchanged(loaded.rows, loaded.own, columns, loaded.cells, loaded.suppressed, pool)
         read = read_own(session, plan, loaded)
         judged = judge(table, read, lambda i: read_column(rows, plan, loaded, i, measured[i]))
         following = what_follows(table, judged, least, groups)
@@ -95,13 +93,13 @@ def exposed(rows: WarehouseSession, plan: ReleasePlan) -> ExposureFindings | Non
             )
             for one in following
         )
-        determined = tuple(_determined(plan, own, measured, judged))
+        determined = tuple(_determined(plan, loaded.own, measured, judged))
     for name in counted_rows.staged:
         session.execute(f"DROP TABLE IF EXISTS temp.main.{name}")
     counts = tuple(
         _counts(loaded.rows, shown, [(a.column, c.value) for a, c in zip(measured, columns, strict=True)], least)
     )
-    return ExposureFindings(least, counts, follows, determined)
+    return ExposureFindings(counts, follows, determined)
 
 
 def _counts(rows: ClassRows, shown: Flags, columns: Sequence[tuple[str, Codes]], least: int) -> Iterator[Exposure]:
@@ -138,14 +136,3 @@ def _bytes(rows: WarehouseSession, plan: ReleasePlan, measured: Sequence[Attribu
     columns = [column(name) for name in (*labelled, *(attribute.column for attribute in measured))]
     different = rows.value(exp.select(exp.ApproxDistinct(this=row_hash(*columns))).from_(plan.source.table()))
     return int(different) * (BYTES_PER_ROW + BYTES_PER_CODES * len(labelled) + BYTES_PER_HASH * len(measured))
-
-
-def _own(released: RecognizingColumn, own: Own, *, pool: bool) -> OwnValues:
-    """A quasi-identifier's own values; they have one label where records have none, as in a pool at the top."""
-    shown, none = released.at_top() if pool else released, np.zeros(own.owns, np.int64)
-    # Aggregated values that share a place are one.
-    aggregated, finer = own.positions is not None, None
-    if shown.hides:
-        finer = Hidden.of(np.arange(own.owns), none) if aggregated else Hidden.of(shown.finer, shown.groups)
-    label = none if pool or aggregated else released.groups
-    return OwnValues(own.codes, label, pool or released.hides, own.positions, finer)

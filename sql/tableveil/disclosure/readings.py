@@ -102,12 +102,12 @@ def read_own(session: Session, plan: ReleasePlan, loaded: LoadedRows) -> list[Re
         read.append(of_texts(" UNION ALL ".join(texts), "nr, code"))
     together = session.arrays(f"SELECT * FROM ({' UNION ALL '.join(read)}) ORDER BY nr, code") if read else {}
     readings = []
-    for j, own in enumerate(loaded.own):
+    for j, (own, places) in enumerate(zip(loaded.own, loaded.places, strict=True)):
         here = slice(*np.searchsorted(together["nr"], [j, j + 1]))
         arrays, codes = {name: reading[here] for name, reading in together.items()}, own.codes
-        if own.place is not None:
+        if own.positions is not None:
             # One of the values that share a position stands for all.
-            codes = np.unique(own.place, return_index=True)[1][codes]
+            codes = np.unique(places, return_index=True)[1][codes]
         readings.append(_read(codes, arrays))
     return readings
 
