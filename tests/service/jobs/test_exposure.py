@@ -120,7 +120,7 @@ def test_a_sensitive_column_is_refused_as_a_whole_alone(
 
 
 def test_a_k_that_is_too_large_is_named_first(database: Database, session: Session, run: Run) -> None:
-    """Of 4,000 rows one of 900 leaves four classes: columns are at fault then."""
+    """A k of 900 leaves four classes of 4,000 rows: columns are at fault then."""
     fill(session, decade="age // 10")
     _, decade = asked("decade").attributes
     policy = replace(POLICY, attributes=(replace(AGE, minimum_level=2, maximum_level=2), decade))
