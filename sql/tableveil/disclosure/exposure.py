@@ -21,7 +21,7 @@ from tableveil.policy import AttributePolicy, Role
 from tableveil.privacy.exposure.cells import Codes, Flags
 from tableveil.privacy.exposure.determined import Agreement
 from tableveil.privacy.exposure.found import Exposure, alone_and_few
-from tableveil.privacy.exposure.judged import Judgements, OwnValues, Unchanged, judge, what_follows
+from tableveil.privacy.exposure.judged import Unchanged, judge, what_follows
 from tableveil.privacy.exposure.rows import ClassRows, HeldValues
 from tableveil.release.columns import RecognizingColumn
 from tableveil.release.plan import ReleasePlan
@@ -93,7 +93,9 @@ def exposed(rows: WarehouseSession, plan: ReleasePlan) -> ExposureFindings | Non
             )
             for one in following
         )
-        determined = tuple(_determined(plan, loaded.own, measured, judged))
+        # Shown suppressed records have no labels, as at the top.
+        identifiers = [released.at_top() if pool else released for released in quasi_identifiers]
+        determined = tuple(Determined(measured[i], identifiers[j], agree) for i, j, agree in judged.agree)
     for name in counted_rows.staged:
         session.execute(f"DROP TABLE IF EXISTS temp.main.{name}")
     counts = tuple(
@@ -117,17 +119,6 @@ def _counts(rows: ClassRows, shown: Flags, columns: Sequence[tuple[str, Codes]],
             names = tuple(name for name, _ in some)
             found, few = alone_and_few(rows, [codes for _, codes in some], least, people=people)
             yield Exposure(names, (), found, few, total, least, people)
-
-
-def _determined(
-    plan: ReleasePlan, own: Sequence[OwnValues], measured: Sequence[AttributePolicy], judged: Judgements
-) -> Iterator[Determined]:
-    """How the columns tell of quasi-identifiers; shown suppressed records have no labels, as at the top."""
-    identifiers = [each for each, of in zip(plan.quasi_identifiers(), own, strict=True) if of.finer is not None]
-    for attribute, agree in zip(measured, judged.agree, strict=True):
-        for released, how in zip(identifiers, agree, strict=True):
-            if how is not None:
-                yield Determined(attribute, released.at_top() if plan.shows_suppressed else released, how)
 
 
 def _bytes(rows: WarehouseSession, plan: ReleasePlan, measured: Sequence[AttributePolicy]) -> int:

@@ -70,10 +70,10 @@ class ColumnJudgement:
 
 @dataclass(frozen=True, eq=False)
 class Judgements:
-    """All `judgements`; and per column, how it tells of each quasi-identifier that has finer detail, if it does."""
+    """All `judgements`; and columns, each with a quasi-identifier of whose finer detail it tells, and how it does."""
 
     judgements: Sequence[ColumnJudgement]
-    agree: Sequence[Sequence[Agreement | None]]
+    agree: Sequence[tuple[int, int, Agreement]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +90,7 @@ def judge(table: Unchanged, own: Sequence[Readings], read: Callable[[int], Readi
     read_own = [Reading(j, n, not r) for j, readings in enumerate(own) for r, n in enumerate(readings.numbers)]
     columns, texts = [read(i) for i, _ in enumerate(table.columns)], [readings.texts for readings in own]
     hidden = [one.hidden for one in table.own]
-    agree, formulas, judged = [], Formulas(read_own, hidden), list[ColumnJudgement]()
+    agree, formulas, judged = list[tuple[int, int, Agreement]](), Formulas(read_own, hidden), list[ColumnJudgement]()
     evidence = PairEvidence(table.columns, table.one_each)
     for knows, i, codes, fits in telling_pairs(table.own, read_own, evidence):
         judged.append(ColumnJudgement(frozenset([i]), knows, ByValues(codes, table.columns[i], fits)))
@@ -101,7 +101,7 @@ def judge(table: Unchanged, own: Sequence[Readings], read: Callable[[int], Readi
         for value, formula in (*found, *concatenations(readings.texts, texts, hidden, len(table.rows))):
             judgement = ByFormula(table.rows, value, formula)
             judged.append(ColumnJudgement(frozenset([i]), frozenset(formula.knows), judgement))
-        agree.append(_determined(table, i, cells, readings.values))
+        agree += _determined(table, i, cells, readings.values)
     # Two columns may give a quasi-identifier together.
     for given, value, formula in formulas_of_columns([readings.numbers for readings in columns], read_own, hidden):
         judgement = ByFormula(table.rows, value, formula)
@@ -178,11 +178,11 @@ def _by_one(table: Unchanged, i: int, cells: Mapping[int, ValuePairs]) -> Iterat
 
 def _determined(
     table: Unchanged, i: int, cells: Mapping[int, ValuePairs], values: ValueReadings | None
-) -> list[Agreement | None]:
-    """How a column tells of each quasi-identifier that has finer detail."""
+) -> Iterator[tuple[int, int, Agreement]]:
+    """How a column tells of quasi-identifiers that have finer detail."""
     own = {j: one.finer for j, one in enumerate(table.own) if one.finer is not None}
     if values is None or not own:
-        return [None] * len(own)
+        return
     value, people, seen = table.columns[i].value, table.rows.people, list[ValuePairs | None]()
     there = values.there[value] if people is not None else None
     for j, of in own.items():
@@ -191,4 +191,7 @@ def _determined(
         else:
             group = of.group[table.own[j].codes[there]]
             seen.append(counted_once(value[there], group, people[there], len(values.there), len(of.label)))
-    return determined_by(values, value, table.one_each, seen, list(own.values()), [table.own[j].codes for j in own])
+    codes = [table.own[j].codes for j in own]
+    for j, how in zip(own, determined_by(values, value, table.one_each, seen, list(own.values()), codes), strict=True):
+        if how is not None:
+            yield i, j, how
