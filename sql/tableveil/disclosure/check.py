@@ -55,7 +55,7 @@ def check_exposure(session: WarehouseSession, plan: ReleasePlan) -> Measured:
         if one.attribute.acknowledged:
             warnings.append(_determines_anyway(one))
         else:
-            faults.append(_determines(plan, one))
+            faults.append(_discloses(plan, one.attribute, _told(one), shortened(one.released.name)))
     told = {one.attribute.column for one in found.determined}
     for each in found.follows:
         if not told.isdisjoint(each.columns):
@@ -92,49 +92,39 @@ def _of_k(plan: ReleasePlan, found: ExposureFindings) -> Iterator[Fault]:
             )
 
 
-def _determines(plan: ReleasePlan, one: Determined) -> Fault:
+def _discloses(plan: ReleasePlan, attribute: AttributePolicy, told: str, levels: str) -> Fault:
+    """The fault of a column of which so much is told; it could have the `levels` of others, if these are named."""
+    hint = f"{plan.policy.identifying_hint(attribute.column)}, or a QUASI_IDENTIFIER with the levels of {levels}"
     return Fault(
-        _field(plan, one.attribute),
-        f"{one.attribute.role} for {_told(one)}",
+        plan.policy.role_field(plan.policy.attributes.index(attribute)),
+        f"{attribute.role} for {shortened(attribute.column)}{told}",
         HIDING,
-        f"{plan.policy.identifying_hint(one.attribute.column)}, or a QUASI_IDENTIFIER with the levels of "
-        f"{shortened(one.released.name)}, or list it with acknowledged: true to release it.",
+        f"{hint if levels else 'Give it the role QUASI_IDENTIFIER, or leave these people out'}, or list it with "
+        "acknowledged: true to release it.",
     )
 
 
 def _determines_anyway(one: Determined) -> Warned:
     return must_decide(
         f"A reader who sees a row's {shortened(one.attribute.column)} knows more of {shortened(one.released.name)} "
-        f"than the label tells: acknowledged: true releases {_told(one)}.",
+        f"than the label tells: acknowledged: true releases {shortened(one.attribute.column)}{_told(one)}.",
         field=one.attribute.column,
     )
 
 
 def _told(one: Determined) -> str:
     return (
-        f"{shortened(one.attribute.column)}, which determines {shortened(one.released.name)} more finely than its "
-        f"{one.released.cells}: {one.agree.share:.0%} of the records with "
-        f"{'neighbouring' if one.agree.neighbouring else 'equal'} values agree in it"
+        f", which determines {shortened(one.released.name)} more finely than its {one.released.cells}: "
+        f"{one.agree.share:.0%} of the records with {'neighbouring' if one.agree.neighbouring else 'equal'} values "
+        "agree in it"
     )
 
 
 def _refused(plan: ReleasePlan, attribute: AttributePolicy, one: Exposure) -> Fault:
-    whole = one.few >= AS_A_WHOLE * one.total
-    hint = (
-        f"{plan.policy.identifying_hint(attribute.column)}, or a QUASI_IDENTIFIER with the levels of "
-        f"{_names(one.knows)}"
-        if whole
-        else "Give it the role QUASI_IDENTIFIER, or leave these people out"
-    )
     others = [name for name in one.columns if name != attribute.column]
-    together = f" beside {_names(others)}" if others else ""
-    return Fault(
-        _field(plan, attribute),
-        f"{attribute.role} for {shortened(attribute.column)}{together}, which follows from {_names(one.knows)}: "
-        f"{_few(one)}",
-        HIDING,
-        f"{hint}, or list it with acknowledged: true to release it.",
-    )
+    together, knows = f" beside {_names(others)}" if others else "", _names(one.knows)
+    levels = knows if one.few >= AS_A_WHOLE * one.total else ""
+    return _discloses(plan, attribute, f"{together}, which follows from {knows}: {_few(one)}", levels)
 
 
 def _rules_out(plan: ReleasePlan, one: Exposure) -> Warned:
@@ -158,10 +148,6 @@ def _few(one: Exposure) -> str:
 
 def _names(names: Iterable[str], most: int | None = None) -> str:
     return listed([shortened(name) for name in names], most)
-
-
-def _field(plan: ReleasePlan, attribute: AttributePolicy) -> str:
-    return plan.policy.role_field(plan.policy.attributes.index(attribute))
 
 
 def _found(plan: ReleasePlan, exposure: ExposureFindings) -> Iterator[Warned]:
