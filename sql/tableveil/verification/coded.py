@@ -1,6 +1,6 @@
 """The source's records and the released rows as small numbers: read once, for all columns."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -100,15 +100,13 @@ class HeldRows:
     people: Codes
 
     @classmethod
-    def of(cls, arrays: Mapping[str, NDArray[Any]], values: Sequence[ValueCodes]) -> Self:
+    def of(cls, numbers: Codes, arrays: Mapping[str, NDArray[Any]], values: Sequence[ValueCodes]) -> Self:
         """By the `class` of rows, hashes `v<i>` and `w` of the person, and `n`, the number of each, if not one."""
         order = np.argsort(arrays["class"])
-        ordered = arrays["class"][order]
-        begins = np.diff(ordered, prepend=-2) != 0
         codes = [places_in(column.hashes, arrays[f"v{i}"], column.number - 1)[order] for i, column in enumerate(values)]
         rows = arrays["n"][order].astype(np.int64) if "n" in arrays else np.ones(len(order), np.int64)
         people = ranks(arrays["w"][order]) if "w" in arrays else np.zeros(len(order), np.int64)
-        return cls(ordered[begins].astype(np.int64), np.cumsum(begins) - 1, rows, codes, people)
+        return cls(numbers, np.searchsorted(numbers, arrays["class"][order]), rows, codes, people)
 
     @cached_property
     def sizes(self) -> Codes:
@@ -120,6 +118,10 @@ class HeldRows:
         values = int(self.values[i].max(initial=0)) + 1
         keys, rows = tally(self.classes * values + self.values[i], self.rows, len(self.numbers) * values)
         return keys // values, keys % values, rows
+
+
+Held = Callable[[], HeldRows]
+"""The released rows are read when a rule asks for them: few rules hold."""
 
 
 def totals(codes: Codes, times: Codes | None, number: int) -> Codes:
@@ -157,10 +159,11 @@ def encoded(hashes: NDArray[Any]) -> tuple[Codes, NDArray[np.uint64]]:
 
 def mixed(hashes: Iterable[NDArray[Any]]) -> NDArray[np.uint64]:
     """One hash of all that stand beside each other."""
-    together = np.zeros(1, np.uint64)
-    for each in hashes:
-        together = together * _ODD
-        together = together + each.view(np.uint64)
+    first, *others = hashes
+    together = first.view(np.uint64).copy()
+    for each in others:
+        together *= _ODD
+        together += each.view(np.uint64)
     return together
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.risk.unchanged import ACCIDENT, TELLING
-from tableveil.verification.coded import Codes, HeldRows, Numbers, Records, ranks
+from tableveil.verification.coded import Codes, Held, HeldRows, Numbers, Records, ranks
 
 TRIED, CHECKED = 160, 10_000
 """The records that a formula is tried on first, less strictly, and those that decide; pairs are looked for in these."""
@@ -28,7 +28,7 @@ SURE = 0.9 * TELLING
 Flags = NDArray[np.bool_]
 
 
-def least_of_two(records: Records, held: HeldRows, hiding: Sequence[int], k: int) -> int:
+def least_of_two(records: Records, held: Held, hiding: Sequence[int], k: int) -> int:
     """The least number of rows, up to k, that two quasi-identifiers leave by a column, or one by two columns.
 
     At least one of both is `hiding` something.
@@ -48,12 +48,7 @@ def least_of_two(records: Records, held: HeldRows, hiding: Sequence[int], k: int
 
 
 def _by_pairs(
-    records: Records,
-    held: HeldRows,
-    order: Codes,
-    first: Codes,
-    pairs: Sequence[tuple[int, int]],
-    hiding: Sequence[int],
+    records: Records, held: Held, order: Codes, first: Codes, pairs: Sequence[tuple[int, int]], hiding: Sequence[int]
 ) -> Iterator[int]:
     """The least number of rows that have the one value that a pair of own values has, per column that it determines."""
     own, values = [each.code[first] for each in records.own], [each.code[first] for each in records.values]
@@ -75,7 +70,7 @@ def _by_pairs(
                 np.maximum.at(most, everybody, value)
                 single = order[(least == most)[everybody]]
                 wanted = records.values[i].code[single].astype(np.float64)
-                rows = _within(held, held.values[i].astype(np.float64), records.classes[single], wanted, 0.0)
+                rows = _within(held(), held().values[i].astype(np.float64), records.classes[single], wanted, 0.0)
                 yield int(rows.min(initial=len(order)))
 
 
@@ -96,7 +91,7 @@ def _differ(value: NDArray[Any], own: Codes, one: Codes, other: Codes) -> bool:
 
 
 def _by_formulas(
-    records: Records, held: HeldRows, first: Codes, pairs: Sequence[tuple[int, int]], hiding: Sequence[int]
+    records: Records, held: Held, first: Codes, pairs: Sequence[tuple[int, int]], hiding: Sequence[int]
 ) -> Iterator[int]:
     """The least number of rows in which released numbers are what a formula gives, or may be unknown.
 
@@ -113,14 +108,14 @@ def _by_formulas(
     }
     given = [each for a, b in pairs if own for each in _calculated(own[a], own[b])]
     for columns, told in ((alone, given), (together, [own[a] for a in hiding if own])):
-        tried = np.stack([shown[:TRIED] for shown in columns.values()]) if columns else np.zeros((0, TRIED))
-        for one in told:
-            passing = _exact(tried, one[:TRIED], LEAST // 5, 3 * ACCIDENT).any(axis=1).tolist()
+        tried = [shown[:TRIED] for shown in columns.values()]
+        for one in told if tried else ():
+            passing = _exact(np.stack(tried), one[:TRIED], LEAST // 5, 3 * ACCIDENT).any(axis=1).tolist()
             for key, shown in (each for each, passes in zip(columns.items(), passing, strict=True) if passes):
                 (right,) = _exact(shown[None, :], one)
                 if right.any():
                     unknown = bool((~np.isfinite(shown[np.isfinite(one)])).mean() >= ACCIDENT)
-                    yield _left(records, held, key, first[right], shown[right], unknown=unknown)
+                    yield _left(records, held(), key, first[right], shown[right], unknown=unknown)
 
 
 def _calculated(one: Numbers, other: Numbers) -> list[Numbers]:

@@ -6,6 +6,7 @@ people have several records, the rows have to be those of enough different peopl
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from tableveil.policy import Role
 from tableveil.verification.coded import (
     Codes,
+    Held,
     HeldRows,
     OwnCodes,
     Records,
@@ -56,7 +58,6 @@ def check_unchanged(judged: Judged, *, own_levels: bool = False) -> list[str]:
     labels = ", ".join(f"hash(q{j}::VARCHAR) AS q{j}" for j, _ in enumerate(written.labels))
     classes = judged.session.embedded.arrays(f"SELECT class, pool, {labels} FROM judged_classes")
     pooled = bool(classes["pool"].any())
-    classes = {name: of[~classes["pool"]] for name, of in classes.items()}
     hiding = [j for j, labels in enumerate(written.labels) if labels.level or pooled or own_levels]
     if not names or not hiding:
         return []
@@ -70,31 +71,31 @@ def check_unchanged(judged: Judged, *, own_levels: bool = False) -> list[str]:
         first = replace(records, values=records.values[:insensitive])
         told, owned = [rule for rule in rules if rule.i < insensitive], None
         if told and written.person:
-            owned = _owned(judged, first, held, names[:insensitive], own_levels)
+            owned = _owned(judged, first, held().numbers[held().sizes > 0], names[:insensitive], own_levels)
         of_each = ([rule for rule in told if rule.j == j] for j in {rule.j for rule in told})
-        least = min((least_of_one(first, held, some, k, owned) for some in of_each), default=k)
+        least = min((least_of_one(first, held(), some, k, owned) for some in of_each), default=k)
         least = min(least, least_of_two(first, held, hiding, k))
         left = f"rows of {least} people" if written.person else f"{least} rows"
         problems += [f"unchanged columns leave {left} of a class, fewer than k = {k}"] if least < k else []
     sensitive = (rule for rule in rules if rule.i >= insensitive)
-    whole = {rule.i for rule in sensitive if share_among_few(records, held, rule, k) >= WHOLE}
+    whole = {rule.i for rule in sensitive if share_among_few(records, held(), rule, k) >= WHOLE}
     return [
         *problems,
         *([f"{len(whole)} sensitive columns follow from quasi-identifiers, for most people"] * bool(whole)),
     ]
 
 
-def _owned(judged: Judged, records: Records, held: HeldRows, names: Sequence[str], own_levels: bool) -> HeldRows:
+def _owned(judged: Judged, records: Records, classes: Codes, names: Sequence[str], own_levels: bool) -> HeldRows:
     """The different rows of the source in the classes that are looked at, with their people."""
     session, written = judged.session.embedded, judged.written
     columns = {"w": f"hash(p.{quoted(written.person)})"}
     columns |= {f"v{i}": _value(name, f"p.{quoted(name)}", written) for i, name in enumerate(names)}
     stage_records(session, judged.policy, "held_by", columns, written, own_levels=own_levels)
-    with session.relation("looked_at", pa.table({"class": held.numbers})):
+    with session.relation("looked_at", pa.table({"class": classes})):
         rows = f"SELECT DISTINCT class, {', '.join(columns)} FROM held_by SEMI JOIN looked_at USING (class)"
-        owned = HeldRows.of(session.arrays(rows), records.values)
+        arrays = session.arrays(rows)
     session.execute("DROP TABLE temp.main.held_by")
-    return owned
+    return HeldRows.of(np.unique(arrays["class"]), arrays, records.values)
 
 
 def _read(
@@ -105,8 +106,8 @@ def _read(
     pooled: bool,
     own_levels: bool,
     numbers: bool,
-) -> tuple[Records, HeldRows]:
-    """The source's records, and the written rows of all classes, or of a part of them in a large table.
+) -> tuple[Records, Held]:
+    """The source's records; and, for rules that hold, the written rows of all classes, or of some of a large table.
 
     `classes` have hashes `q<j>` of their labels. With `numbers`, records of a small table have those of values.
     """
@@ -133,7 +134,12 @@ def _read(
     read = session.arrays(f"SELECT {', '.join(shown)}{class_} FROM {source} AS p{joins}{some}", many=True)
     place = mixed(read[name] for name in of_record if name != "w")
     of_values = [ValueCodes.of(read.pop(f"v{i}"), read.pop(f"y{i}", None)) for i, _ in enumerate(names)]
-    held = HeldRows.of(session.arrays(_held(judged, names, parts), many=True), of_values)
+    all_classes, released = np.sort(classes["class"]), ~classes["pool"]
+
+    @cache
+    def held() -> HeldRows:
+        return HeldRows.of(all_classes, session.arrays(_held(judged, names, parts), many=True), of_values)
+
     own = [_details(labels, j, source, written, own_levels, numbers) for j, labels in enumerate(written.labels)]
     details, of_own, said = session.arrays(" UNION ALL ".join(own)), list[OwnCodes](), list[NDArray[np.uint64]]()
     missing = list[tuple[Codes, NDArray[np.bool_]]]()
@@ -145,11 +151,13 @@ def _read(
         said.append(mine["label"])
         missing += [(codes, mine["missing"])] * labels.withholds
     if own_levels:
-        class_of = places_in(held.numbers, read["class"], -1)
+        class_of = places_in(all_classes, read["class"], -1)
     else:
-        known = mixed(classes[f"q{j}"] for j, _ in enumerate(said))
+        known = mixed(classes[f"q{j}"][released] for j, _ in enumerate(said))
         found = places_in(known, mixed(label[own.code] for label, own in zip(said, of_own, strict=True)), -1)
-        class_of = np.append(places_in(held.numbers, classes["class"], -1), -1)[found]
+        class_of = np.append(places_in(all_classes, classes["class"][released], -1), -1)[found]
+    if parts > 1:
+        class_of[~np.isin(class_of, held().classes)] = -1
     for codes, none in missing:
         class_of[none[codes]] = -1
     people = ranks(read["w"]) if written.person else None

@@ -15,6 +15,7 @@ from tableveil.privacy.exposure.judged import OwnValues, Readings, Unchanged, ju
 from tableveil.privacy.exposure.rows import ClassRows, HeldValues
 from tableveil.verification import unchanged
 from tableveil.verification.coded import HeldRows, OwnCodes, Records, ValueCodes, tally
+from tableveil.verification.derived import least_of_two
 from tableveil.verification.left import Rule, least_of_one, rule_of
 from tableveil.verification.owners import count_owners
 from tableveil.verification.written import Judged
@@ -132,7 +133,9 @@ def test_the_least_number_that_is_left_is_that_of_plain_loops(people: bool) -> N
         fits[own, value] |= random.random(30) < 0.9
         records = replace(_records(own, value, np.zeros(4, np.int64), None), classes=classes // 10)
         hashes = records.values[0].hashes[value]
-        held = HeldRows.of({"class": classes, "v0": hashes, "w": whose.astype(np.uint64)}, records.values)
+        held = HeldRows.of(
+            np.unique(classes), {"class": classes, "v0": hashes, "w": whose.astype(np.uint64)}, records.values
+        )
         rule = Rule(0, 0, np.ones(4, np.bool_), np.flatnonzero(fits), 5)
         left = [
             len(
@@ -149,6 +152,20 @@ def test_the_least_number_that_is_left_is_that_of_plain_loops(people: bool) -> N
         assert least == min([5, *left]), seed
         found[least] += 1
     assert len(found) > 3
+
+
+@pytest.mark.parametrize("rows", [120, 200])
+@pytest.mark.parametrize("follows", [False, True])
+def test_a_column_of_numbers_is_judged_by_differences_in_few_rows_and_more(rows: int, follows: bool) -> None:
+    random = np.random.default_rng(rows)
+    one, other, drawn = (random.permutation(rows).astype(np.int64) for _ in range(3))
+    shown = np.unique(one - other if follows else drawn, return_inverse=True)
+    records = _records(one, shown[1], 0 * one, None)
+    own = [OwnCodes(each, 0 * one, np.arange(rows), np.arange(rows).astype(float)) for each in (one, other)]
+    value = replace(records.values[0], numbers=np.append(shown[0], np.nan))
+    held = HeldRows(np.zeros(1, np.int64), 0 * one, 0 * one + 1, [shown[1]], 0 * one)
+    least = least_of_two(replace(records, own=own, values=[value]), lambda: held, [0, 1], 2)
+    assert least == (1 if follows else 2)
 
 
 def _records(own: Codes, value: Codes, label: Codes, whose: Codes | None) -> Records:
