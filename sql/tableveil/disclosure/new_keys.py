@@ -47,6 +47,9 @@ _EXPECTED = 8
 
 _MOST_NAMED = 3
 
+ALIKE = 0.3
+"""Columns of other names may be the same if they have so much in common."""
+
 Cells = NDArray[np.uint16]
 
 
@@ -101,7 +104,7 @@ def no_old_keys(theirs: RowsOfKeys, mine: RowsOfKeys) -> NewKeys | None:
     pairs = [
         (i, j)
         for i, j in _columns(theirs, mine)
-        if meaning_of(mine.columns[j]) is Meaning.BIRTH
+        if Meaning.BIRTH in (meaning_of(theirs.columns[i]), meaning_of(mine.columns[j]))
         or not (_nearly_unique(theirs.cells[:, i]) or _nearly_unique(mine.cells[:, j]))
     ]
     nobody = np.empty(0, np.intp)
@@ -142,14 +145,40 @@ def _nearly_unique(cells: NDArray[np.uint16]) -> bool:
 
 
 def _columns(theirs: RowsOfKeys, mine: RowsOfKeys) -> list[tuple[int, int]]:
-    """The positions of columns of one name, which have values in most rows of both tables."""
-    named = {name.casefold(): i for i, name in enumerate(theirs.columns[: theirs.cells.shape[1]])}
-    return [
-        (i, j)
-        for j, name in enumerate(mine.columns[: mine.cells.shape[1]])
-        if (i := named.get(name.casefold())) is not None
-        and all(2 * np.count_nonzero(cells) > len(cells) for cells in (theirs.cells[:, i], mine.cells[:, j]))
+    """The positions of columns of one name, which have values in most rows of both tables.
+
+    Where most columns have other names, those of nearly the same values are taken for the same as well.
+    """
+    here, there = (
+        {
+            rows.columns[i].casefold(): i
+            for i in range(rows.cells.shape[1])
+            if 2 * rows.cells[:, i].astype(bool).sum() > len(rows.cells)
+        }
+        for rows in (mine, theirs)
+    )
+    pairs = [(there[name], j) for name, j in here.items() if name in there]
+    if 2 * len(pairs) < min(len(here), len(there)):
+        new, old = (
+            [i for name, i in columns.items() if not (name in here and name in there)] for columns in (here, there)
+        )
+        alike = _alike(theirs.cells[:, old], mine.cells[:, new])
+        while alike.size and alike.max() >= ALIKE:
+            i, j = np.unravel_index(alike.argmax(), alike.shape)
+            pairs.append((old[i], new[j]))
+            alike[i], alike[:, j] = 0, 0
+    return pairs
+
+
+def _alike(theirs: Cells, mine: Cells) -> NDArray[np.float64]:
+    """Of each two columns the part of either that the other has as well, by values and how often they are there."""
+    values, codes = np.unique(np.concatenate([theirs.ravel(), mine.ravel()]), return_inverse=True)
+    before, now = codes[: theirs.size].reshape(theirs.shape), codes[theirs.size :].reshape(mine.shape)
+    shares = [
+        np.array([np.bincount(column, minlength=len(values)) / len(cells) for column in cells.T]) * (values > 0)
+        for cells in (before, now)
     ]
+    return np.array([np.minimum(one, shares[1]).sum(1) for one in shares[0]])
 
 
 def _tried(before: Cells, now: Cells) -> Iterator[Sequence[int]]:
@@ -210,7 +239,7 @@ def _by_design(cells: Cells) -> bool:
     """Whether far fewer rows agree than by chance: they follow a plan, such as months in turn, that others have too."""
     cells = cells[(cells > 0).all(axis=1)]
     _, counts = np.unique(cells, axis=0, return_counts=True)
-    by_chance = _independent(cells, cells) if len(cells) else 0.0
+    by_chance = math.prod(_twins(np.bincount(column).astype(float)) for column in cells.T)
     return by_chance * len(cells) ** 2 / 2 >= _EXPECTED and _twins(counts.astype(float)) < by_chance / 2
 
 

@@ -108,3 +108,34 @@ def test_births_show_the_same_people_under_new_keys(
         release(2)
     assert refused.value.code == "REPEATED_RELEASE"
     assert "'birth'" in refused.value.faults[0].found
+
+
+@pytest.mark.parametrize("others", [False, True])
+def test_rows_show_the_same_people_under_new_keys_and_names(
+    database: Database, session: Session, run: Run, others: bool
+) -> None:
+    """Columns are the same by their values, where most have other names; other people have them in other rows."""
+    hold(session, 1, 0, 300)
+    released(database, session, run, 1, None)
+    hold(session, 2, 300 * others, 300 * others + 300)
+    renew(session, 100)
+    session.execute(
+        "CREATE TABLE renamed AS SELECT id AS person, age AS lebensalter, ward AS station, illness AS krank, "
+        "zip AS plz FROM register ORDER BY hash(id)"
+    )
+    names = {"id": "person", "age": "lebensalter", "ward": "station", "illness": "krank"}
+    attributes = [replace(a, column=names[a.column]) for a in OF_KNOWN_PEOPLE.attributes]
+    policy = replace(
+        OF_KNOWN_PEOPLE,
+        attributes=(*attributes, replace(attributes[0], column="plz")),
+        source=TableReference("", "main", "renamed"),
+        person_column="person",
+        release=plain_target("main", "month_2"),
+    )
+    if others:
+        run(database, policy)
+        return
+    with pytest.raises(InvalidError) as refused:
+        run(database, policy)
+    assert refused.value.code == "REPEATED_RELEASE"
+    assert "300 of 300 rows have the same" in refused.value.faults[0].found
