@@ -126,6 +126,7 @@ DISGUISES = {
     "French": f"day(day) || ' ' || {FRENCH}[month(day)] || ' ' || year(day)",
     "within": "lpad((hash(i) % 100)::VARCHAR, 2, '0') || strftime(day, '%d%m%y') || lpad((i % 900)::VARCHAR, 3, '0')",
     "digits": "((1 + hash(i) % 90)::VARCHAR || strftime(day, '%d%m%y') || 10 + hash(i + 1) % 90)::BIGINT",
+    "between": "i % 9 || strftime(day, '%d') || hash(i) % 1000 || strftime(day, '%m%y')",
     "around": "hash(i) % 900 || '|' || day || '|' || hash(i + 1) % 900",
 }
 HARMLESS_ONES = {

@@ -130,15 +130,15 @@ def parts_of(texts: Sequence[str]) -> Iterator[Codes]:
                 )
 
 
-def _characters(read: ValueReadings, values: Codes) -> Iterator[NDArray[np.int64]]:
-    """The characters of values at each place, from the first and from the last one; of whole numbers, the digits."""
-    numbers = np.abs(read.numbers[values])
+def _characters(read: ValueReadings, values: Codes) -> NDArray[np.int64] | None:
+    """The characters of values at each place from the first and from the last one; of whole numbers, the digits."""
     if read.texts is not None:
-        for step in (1, -1):
-            texts = np.array([text[::step][:MOST_CHARACTERS] for text in read.texts[values]])
-            yield texts.view(np.uint32).reshape(len(texts), -1).astype(np.int64)
-    elif LEAST_DIGITS <= numbers.max() < 2.0**63 and (numbers % 1 == 0).all():
-        yield numbers.astype(np.int64)[:, None] // 10 ** np.arange(MOST_DIGITS) % 10
+        texts = np.array([text[::step][:MOST_CHARACTERS] for text in read.texts[values] for step in (1, -1)])
+        return texts.view(np.uint32).reshape(len(values), -1).astype(np.int64)
+    numbers = np.abs(read.numbers[values])
+    if LEAST_DIGITS <= numbers.max() < 2.0**63 and (numbers % 1 == 0).all():
+        return numbers.astype(np.int64)[:, None] // 10 ** np.arange(MOST_DIGITS) % 10
+    return None
 
 
 def _by_places(characters: NDArray[np.int64], of: Hidden, group: Codes) -> Agreement | None:
@@ -188,7 +188,7 @@ def determined_by(
                 pairs = counted(part[place], of.group[own[j][at]], None, int(part.max()) + 1, len(of.label))
                 found[j] = found[j] or agree_where_equal(pairs, of)
     at = at[:SPLIT_ROWS]
-    for characters in () if all(found) else _characters(read, value[at]):
+    if not all(found) and (characters := _characters(read, value[at])) is not None:
         for j, of in enumerate(hidden):
             found[j] = found[j] or _by_places(characters, of, of.group[own[j][at]])
     return found
