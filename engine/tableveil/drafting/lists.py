@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tableveil.errors import shortened
 from tableveil.policy import AROUND_ELEMENTS, Elements
 
-_DELIMITERS = ("|", ";", ", ", "\n")
+_DELIMITERS = ("|", ";", ", ", "\n", "\t")
 _ALSO_IN_OTHERS = (",", "/", "+", "&", "#", "~", "^", ":", " ")
 """Delimiters that dates, amounts and names have as well: elements of lists also stand alone, or at several places."""
 
@@ -17,6 +17,9 @@ _LEAST_SHARE = 0.05
 
 _RECURRING = 0.5
 """A split value is a list if this share of its elements occur in other values too: parts of texts recur less."""
+
+
+_MOSTLY = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +81,26 @@ def _seen(records: Mapping[str, int], elements: Elements, split: Callable[[str],
 
 
 def _exchange(delimiter: str, cells: Iterable[Sequence[str]]) -> bool:
-    """Whether most elements stand at several places, and some cells have more than others; no texts, no times."""
-    lengths, places = set[int](), defaultdict[str, set[int]](set)
+    """Whether some cells have more elements than others, of which most stand at several places, or in most lists alone.
+
+    Texts and times are none, and neither do parts of amounts stand alone.
+    """
+    lengths, places, alone, lists = set[int](), defaultdict[str, set[int]](set), set[str](), list[Sequence[str]]()
     for cell in cells:
         lengths.add(len(cell))
+        if len(cell) > 1:
+            lists.append(cell)
+        else:
+            alone.update(cell)
         for place, element in enumerate(cell):
             places[element].add(place)
     most = _RECURRING * len(places)
     words = delimiter == " " and sum(map(_has_digit, places)) < most
-    times = delimiter == ":" and sum(map(str.isdigit, places)) >= most
-    return len(lengths) > 1 and not (words or times) and sum(len(each) > 1 for each in places.values()) >= most
+    amounts = sum(map(str.isdigit, places)) >= most
+    if len(lengths) < 2 or words or (delimiter == ":" and amounts):
+        return False
+    beside = 0 if amounts or delimiter in " :" else sum(not alone.isdisjoint(cell) for cell in lists)
+    return sum(len(each) > 1 for each in places.values()) >= most or beside >= _MOSTLY * len(lists)
 
 
 def _has_digit(element: str) -> bool:

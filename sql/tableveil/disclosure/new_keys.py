@@ -171,7 +171,7 @@ def _columns(theirs: RowsOfKeys, mine: RowsOfKeys) -> list[tuple[int, int]]:
 
 
 def _alike(theirs: Cells, mine: Cells) -> NDArray[np.float64]:
-    """Of each two columns the part of either that the other has as well, by values and how often they are there."""
+    """The part of each column that each other one has as well, by values and how often they are there."""
     values, codes = np.unique(np.concatenate([theirs.ravel(), mine.ravel()]), return_inverse=True)
     before, now = codes[: theirs.size].reshape(theirs.shape), codes[theirs.size :].reshape(mine.shape)
     shares = [

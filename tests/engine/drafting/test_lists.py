@@ -22,7 +22,7 @@ def cells(joined: Callable[[Sequence[str]], str], lists: float, seed: int = 1) -
     )
 
 
-@pytest.mark.parametrize("delimiter", ["|", ";", ", ", "", ",", "/", "+", "&", "#", "~", "^", ":", " ", "\n"])
+@pytest.mark.parametrize("delimiter", ["|", ";", ", ", "", ",", "/", "+", "&", "#", "~", "^", ":", " ", "\n", "\t"])
 def test_lists_are_seen(delimiter: str) -> None:
     found = cells(delimiter.join if delimiter else json.dumps, 0.3)
     seen = seen_lists(found)
@@ -41,6 +41,17 @@ def test_brackets_and_quotes_are_of_no_element(written: Callable[[Sequence[str]]
     assert seen is not None
     assert seen.elements == Elements(delimiter)
     assert seen.largest == 0.9
+
+
+@pytest.mark.parametrize("delimiter", [",", "/", "+", "&"])
+def test_second_elements_of_their_own_are_seen(delimiter: str) -> None:
+    """A first illness stands alone where no second one is; whole numbers are those of amounts, as in 2,5."""
+    illnesses = [f"A{n % 9}{delimiter}B{n % 7}" for n in range(90)] + [f"A{n % 9}" for n in range(200)]
+    seen = seen_lists(Counter(illnesses))
+    assert seen is not None
+    assert (seen.elements, seen.lists, seen.values) == (Elements(delimiter), 63, 72)
+    amounts = [f"{30 + n % 9}{delimiter}{n % 7}" for n in range(90)] + [f"{30 + n % 9}" for n in range(200)]
+    assert seen_lists(Counter(amounts)) is None
 
 
 @pytest.mark.parametrize(

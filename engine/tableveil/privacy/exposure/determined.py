@@ -134,10 +134,10 @@ def _characters(read: ValueReadings, values: Codes) -> NDArray[np.int64] | None:
     """The characters of values at each place from the first and from the last one; of whole numbers, the digits."""
     if read.texts is not None:
         texts = np.array([text[::step][:MOST_CHARACTERS] for text in read.texts[values] for step in (1, -1)])
-        return texts.view(np.uint32).reshape(len(values), -1).astype(np.int64)
+        return np.asarray(texts.view(np.uint32).reshape(len(values), -1), np.int64)
     numbers = np.abs(read.numbers[values])
     if LEAST_DIGITS <= numbers.max() < 2.0**63 and (numbers % 1 == 0).all():
-        return numbers.astype(np.int64)[:, None] // 10 ** np.arange(MOST_DIGITS) % 10
+        return np.asarray(numbers.astype(np.int64)[:, None] // 10 ** np.arange(MOST_DIGITS) % 10)
     return None
 
 
