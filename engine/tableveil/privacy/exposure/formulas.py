@@ -53,36 +53,30 @@ class Reading:
 
 
 @dataclass(frozen=True, eq=False)
-class Formula:
-    """The quasi-identifiers that a formula `knows`, and what it predicts; a value is right from `low` to `high` off."""
+class ByFormula:
+    """A judgement by a formula of who `knows` quasi-identifiers: what it predicts for the rows, beside their `value`.
 
+    A value is right from `low` to `high` off; by `chance` so many of others are. Somebody for whom it is wrong is not
+    found by it.
+    """
+
+    rows: ClassRows
+    value: Numbers = field(repr=False)
     knows: tuple[int, ...]
-    predicted: Numbers
+    predicted: Numbers = field(repr=False)
     low: float
     high: float
     chance: float
 
-
-@dataclass(frozen=True, eq=False)
-class ByFormula:
-    """A judgement by a formula: what it `predicted` for the rows, of whose `value` it is right within the tolerance.
-
-    Somebody for whom it is wrong is not found by it.
-    """
-
-    rows: ClassRows
-    value: Numbers
-    formula: Formula = field(repr=False)
-
     @cached_property
     def _predicted(self) -> Numbers:
-        off = self.value - self.formula.predicted
-        return np.where((off >= self.formula.low) & (off <= self.formula.high), self.formula.predicted, np.nan)
+        off = self.value - self.predicted
+        return np.where((off >= self.low) & (off <= self.high), self.predicted, np.nan)
 
     @cached_property
     def _unknown_fits(self) -> bool:
         """Whether a value may be missing although the formula gives one."""
-        given = np.isfinite(self.formula.predicted)
+        given = np.isfinite(self.predicted)
         return bool(np.isnan(self.value[given]).sum() >= ACCIDENT * given.sum())
 
     @cached_property
@@ -94,7 +88,7 @@ class ByFormula:
         """See `Judgement`."""
         predicted, value = self._predicted[mine], self.value[others]
         off = value - predicted
-        fits: Flags = (off >= self.formula.low) & (off <= self.formula.high) | np.isnan(predicted)
+        fits: Flags = (off >= self.low) & (off <= self.high) | np.isnan(predicted)
         if self._unknown_fits:
             fits |= np.isnan(value)
         return fits
@@ -108,8 +102,8 @@ class ByFormula:
         keys = rows.classes[order] * width + np.searchsorted(different, self.value[order])
         records = rows.records_of(order)
         upto = np.concatenate([[0], np.arange(1, len(order) + 1) if records is None else np.cumsum(records)])
-        low = classes * width + np.searchsorted(different, predicted + self.formula.low)
-        high = classes * width + np.searchsorted(different, predicted + self.formula.high, side="right")
+        low = classes * width + np.searchsorted(different, predicted + self.low)
+        high = classes * width + np.searchsorted(different, predicted + self.high, side="right")
         inside = upto[np.searchsorted(keys, high)] - upto[np.searchsorted(keys, low)]
         if self._unknown_fits:
             inside = inside + totals(rows.classes[~given], rows.records_of(~given), len(rows.sizes))[classes]
@@ -139,8 +133,8 @@ ADDITIONS: tuple[Operation, ...] = (
 class Formulas:
     """The formulas of readings of quasi-identifiers; each knows a `hidden` one."""
 
-    def __init__(self, readings: Sequence[Reading], hidden: Sequence[bool]) -> None:
-        self._readings, self._written = readings, list[tuple[tuple[int, ...], Operation]]()
+    def __init__(self, rows: ClassRows, readings: Sequence[Reading], hidden: Sequence[bool]) -> None:
+        self._rows, self._readings, self._written = rows, readings, list[tuple[tuple[int, ...], Operation]]()
         every, added = range(len(readings)), [a for a, one in enumerate(readings) if one.natural][:MOST_ADDED]
         operations: tuple[tuple[Sequence[int], tuple[Operation, ...]], ...]
         operations = ((every, (lambda a: a,)), (every, OPERATIONS), (added, ADDITIONS))
@@ -150,7 +144,7 @@ class Formulas:
                 if len(set(knows)) == number and any(hidden[j] for j in knows):
                     self._written += product([of], written)
 
-    def of(self, value: Numbers) -> list[Formula]:
+    def of(self, value: Numbers) -> list[ByFormula]:
         """The formulas that give the values, first the ones that tell most."""
         there = np.flatnonzero(np.isfinite(value))
         if len(there) < LEAST_RECORDS or len(np.unique(value[there])) < 2 or not self._written:
@@ -162,7 +156,7 @@ class Formulas:
             tried = np.stack([operation(*(numbers[a] for a in of)) for of, operation in self._written])
             for of, operation in compress(self._written, passing(tried, value[first])):
                 calculated = operation(*(self._readings[a].numbers for a in of))
-                formula = fitted(value, calculated, order, self._knows(of))
+                formula = fitted(self._rows, value, calculated, order, self._knows(of))
                 formulas += [formula] if formula is not None else []
         return sorted(formulas, key=lambda formula: formula.chance)[:CLOSEST]
 
@@ -170,28 +164,24 @@ class Formulas:
         return tuple(self._readings[a].of for a in of)
 
 
-Given = tuple[tuple[int, int], Numbers, Formula]
-"""Two columns, by position, the number that they give together, and the formula that predicts it."""
-
-
 def formulas_of_columns(
-    columns: Sequence[Sequence[Numbers]], readings: Sequence[Reading], hidden: Sequence[bool]
-) -> Iterator[Given]:
-    """The formulas that hold, of each two columns those first that tell most; `columns` has the readings of each."""
+    rows: ClassRows, columns: Sequence[Sequence[Numbers]], readings: Sequence[Reading], hidden: Sequence[bool]
+) -> Iterator[tuple[tuple[int, int], ByFormula]]:
+    """The formulas that hold of two columns, by position, those first that tell most; `columns` has their readings."""
     readings = [reading for reading in readings if hidden[reading.of]]
     if not readings:
         return
     looked_at = sampled(5, np.arange(len(readings[0].numbers)), LOOKED_AT)
     with np.errstate(all="ignore"):
         for i, j in combinations(range(len(columns)), 2):
-            pairs = (_of_two(*pair, readings, looked_at) for pair in product(columns[i], columns[j]))
-            found = sorted(chain.from_iterable(pairs), key=lambda given: given[1].chance)
-            yield from (((i, j), together, formula) for together, formula in found[:CLOSEST])
+            pairs = (_of_two(rows, *pair, readings, looked_at) for pair in product(columns[i], columns[j]))
+            found = sorted(chain.from_iterable(pairs), key=lambda formula: formula.chance)
+            yield from (((i, j), formula) for formula in found[:CLOSEST])
 
 
 def _of_two(
-    one: Numbers, other: Numbers, readings: Sequence[Reading], looked_at: Codes
-) -> Iterator[tuple[Numbers, Formula]]:
+    rows: ClassRows, one: Numbers, other: Numbers, readings: Sequence[Reading], looked_at: Codes
+) -> Iterator[ByFormula]:
     tried = looked_at[np.isfinite(one[looked_at]) & np.isfinite(other[looked_at])][:TRIED]
     every = list(product(OPERATIONS, readings)) if len(tried) >= LEAST_RECORDS else []
     for number, spared in TRIALS:
@@ -203,10 +193,10 @@ def _of_two(
         every = list(compress(every, passing(numbers, np.stack([given[operation] for operation, _ in every]), spared)))
     for operation, reading in every:
         together = _finite(operation(one, other))
-        formula, *alone = (fitted(each, reading.numbers, tried, (reading.of,)) for each in (together, one, other))
+        formula, *alone = (fitted(rows, each, reading.numbers, tried, (reading.of,)) for each in (together, one, other))
         chance = min((each.chance for each in alone if each is not None), default=1.0)
         if formula is not None and formula.chance <= MORE * chance:
-            yield together, formula
+            yield formula
 
 
 def _finite(numbers: Numbers) -> Numbers:
@@ -231,7 +221,9 @@ def passing(numbers: Numbers, value: Numbers, spared: float = SPARED) -> Flags:
     return may_hold
 
 
-def fitted(value: Numbers, calculated: Numbers, tried: Codes, knows: tuple[int, ...]) -> Formula | None:
+def fitted(
+    rows: ClassRows, value: Numbers, calculated: Numbers, tried: Codes, knows: tuple[int, ...]
+) -> ByFormula | None:
     """The formula with its factor and its tolerance by the tried records, if it holds and tells something."""
     tried = tried[np.isfinite(calculated[tried]) & np.isfinite(value[tried])]
     if len(tried) < LEAST_RECORDS:
@@ -248,7 +240,7 @@ def fitted(value: Numbers, calculated: Numbers, tried: Codes, knows: tuple[int, 
     right, chance = (_within(each, low, high).item() / len(tried) for each in (off, np.roll(mine, 1) - slope * numbers))
     if not np.isfinite(slope) or (chance > TELLING and 1 - chance < WRONG * (1 - right)) or chance == 1:
         return None
-    return Formula(knows, slope.item() * _finite(calculated), low.item(), high.item(), chance)
+    return ByFormula(rows, value, knows, slope.item() * _finite(calculated), low.item(), high.item(), chance)
 
 
 def _slopes(values: Numbers, numbers: Numbers) -> Numbers:

@@ -10,7 +10,7 @@ import numpy as np
 from tableveil.privacy.exposure.cells import Codes, Flags, ValuePairs, counted, counted_once
 from tableveil.privacy.exposure.determined import Agreement, ValueReadings, determined_by, seen_in
 from tableveil.privacy.exposure.fits import fits_of
-from tableveil.privacy.exposure.formulas import ByFormula, Formulas, Numbers, Reading, formulas_of_columns
+from tableveil.privacy.exposure.formulas import Formulas, Numbers, Reading, formulas_of_columns
 from tableveil.privacy.exposure.pairs import OwnValues, PairEvidence, telling_pairs
 from tableveil.privacy.exposure.ranges import by_ranges
 from tableveil.privacy.exposure.rows import ByValues, ClassRows, HeldValues, Judgement, few_left
@@ -90,22 +90,21 @@ def judge(table: Unchanged, own: Sequence[Readings], read: Callable[[int], Readi
     read_own = [Reading(j, n, not r) for j, readings in enumerate(own) for r, n in enumerate(readings.numbers)]
     columns, texts = [read(i) for i, _ in enumerate(table.columns)], [readings.texts for readings in own]
     hidden = [one.hidden for one in table.own]
-    agree, formulas, judged = list[tuple[int, int, Agreement]](), Formulas(read_own, hidden), list[ColumnJudgement]()
-    evidence = PairEvidence(table.columns, table.one_each)
+    agree, judged = list[tuple[int, int, Agreement]](), list[ColumnJudgement]()
+    formulas, evidence = Formulas(table.rows, read_own, hidden), PairEvidence(table.columns, table.one_each)
     for knows, i, codes, fits in telling_pairs(table.own, read_own, evidence):
         judged.append(ColumnJudgement(frozenset([i]), knows, ByValues(codes, table.columns[i], fits)))
     for i, readings in enumerate(columns):
         cells = {j: table.cells(j, i) for j, hides in enumerate(hidden) if hides}
         judged += _by_one(table, i, cells)
-        found = [(numbers, formula) for numbers in readings.numbers[:1] for formula in formulas.of(numbers)]
-        for value, formula in (*found, *concatenations(readings.texts, texts, hidden, len(table.rows))):
-            judgement = ByFormula(table.rows, value, formula)
-            judged.append(ColumnJudgement(frozenset([i]), frozenset(formula.knows), judgement))
+        found = [formula for numbers in readings.numbers[:1] for formula in formulas.of(numbers)]
+        for formula in (*found, *concatenations(table.rows, readings.texts, texts, hidden)):
+            judged.append(ColumnJudgement(frozenset([i]), frozenset(formula.knows), formula))
         agree += _determined(table, i, cells, readings.values)
     # Two columns may give a quasi-identifier together.
-    for given, value, formula in formulas_of_columns([readings.numbers for readings in columns], read_own, hidden):
-        judgement = ByFormula(table.rows, value, formula)
-        judged.append(ColumnJudgement(frozenset(given), frozenset(formula.knows), judgement))
+    numbers = [readings.numbers for readings in columns]
+    for given, formula in formulas_of_columns(table.rows, numbers, read_own, hidden):
+        judged.append(ColumnJudgement(frozenset(given), frozenset(formula.knows), formula))
     return Judgements(judged, agree)
 
 

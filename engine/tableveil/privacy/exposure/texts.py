@@ -11,7 +11,8 @@ from itertools import product
 import numpy as np
 
 from tableveil.privacy.exposure.cells import sampled
-from tableveil.privacy.exposure.formulas import Formula, Numbers
+from tableveil.privacy.exposure.formulas import ByFormula
+from tableveil.privacy.exposure.rows import ClassRows
 from tableveil.risk.unchanged import LEAST_RECORDS, MOST_ADDED, PIECES, RIGHT, TELLING
 
 FIRST_TRIED, TRIED = 40, 2_000
@@ -33,16 +34,14 @@ def plain_text(text: str) -> str:
     return "".join(filter(str.isalnum, text.casefold()))
 
 
-def concatenations(
-    value: Texts, own: Sequence[Texts], hidden: Sequence[bool], rows: int
-) -> Iterator[tuple[Numbers, Formula]]:
-    """The formulas of pieces that give most of the values; its numbers, and those of the values, stand for texts."""
+def concatenations(rows: ClassRows, value: Texts, own: Sequence[Texts], hidden: Sequence[bool]) -> Iterator[ByFormula]:
+    """The formulas of pieces that give most of the values: their numbers stand for texts."""
     few = [row for row in _some(rows, TRIED // 4) if len(value(row) or "") > 1][:FIRST_TRIED]
     if len(few) < LEAST_RECORDS:
         return
     first = [[text(row) or _MISSING for row in few] for text in own]
     for pieces in _passing([value(row) or "" for row in few], first, hidden):
-        formula = _concatenated(value, own, pieces, rows)
+        formula = _concatenated(rows, value, own, pieces)
         if formula is not None:
             yield formula
 
@@ -70,8 +69,8 @@ def _passing(
 
 
 def _concatenated(
-    value: Texts, own: Sequence[Texts], possible: Sequence[tuple[Piece, ...]], rows: int
-) -> tuple[Numbers, Formula] | None:
+    rows: ClassRows, value: Texts, own: Sequence[Texts], possible: Sequence[tuple[Piece, ...]]
+) -> ByFormula | None:
     """The formula of those of the possible pieces that give most values, if these are enough, and tell something."""
     order = [j for j, _ in possible[0]]
     tried = [row for row in _some(rows, TRIED) if value(row) and all(own[j](row) for j in order)]
@@ -81,17 +80,17 @@ def _concatenated(
     if max(right) <= RIGHT * len(tried) - 1:
         return None
     best = possible[right.index(max(right))]
-    texts, put = [value(row) for row in range(rows)], (_put(own, best, row) for row in range(rows))
+    texts, put = [value(row) for row in range(len(rows))], (_put(own, best, row) for row in range(len(rows)))
     codes = {text: number for number, text in enumerate(sorted({text for text in texts if text is not None}))}
     numbers = np.array([np.nan if text is None else codes[text] for text in texts], np.float64)
     predicted = np.array([np.nan if _MISSING in text else codes.get(text, -1) for text in put], np.float64)
     chance = float((np.roll(numbers[tried], 1) == predicted[tried]).mean())
-    return (numbers, Formula(tuple(sorted(order)), predicted, 0.0, 0.0, chance)) if chance <= TELLING else None
+    return ByFormula(rows, numbers, tuple(sorted(order)), predicted, 0.0, 0.0, chance) if chance <= TELLING else None
 
 
-def _some(rows: int, most: int) -> list[int]:
+def _some(rows: ClassRows, most: int) -> list[int]:
     """Rows in an order of their own, in which no class comes before the others."""
-    chosen: list[int] = sampled(4, np.arange(rows), most).tolist()
+    chosen: list[int] = sampled(4, np.arange(len(rows)), most).tolist()
     return chosen
 
 
