@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tableveil.privacy.exposure.cells import Codes, Flags, ValuePairs, counted, ranked
-from tableveil.privacy.exposure.fits import Fits, fits_of
+from tableveil.privacy.exposure.fits import given_by
 from tableveil.privacy.exposure.formulas import Reading
 from tableveil.privacy.exposure.found import alone_and_few
 from tableveil.privacy.exposure.judged import (
@@ -53,8 +53,7 @@ def test_rows_among_few_are_those_of_the_definition(people: bool) -> None:
             fitting = [(o, v) for o, each in enumerate(listed) for v in each]
             own_listed, values_listed = np.array(fitting, np.int64).reshape(-1, 2).T
             pairs = ValuePairs(own_listed, values_listed, np.ones(len(own_listed), np.int64), 6, 5)
-            judged = Fits(pairs, np.array(given))
-            judgements.append(ByValues(own, HeldValues(rows, value, 5), judged))
+            judgements.append(ByValues(own, HeldValues(rows, value, 5), pairs, np.array(given)))
             allowed.append({mine: fits[mine] if given[mine] else set(range(5)) for mine in range(6)})
         few = few_left(rows, np.ones(len(rows.sizes), np.bool_), judgements, K)
         for row in range(len(rows)):
@@ -133,7 +132,7 @@ def test_the_rule_leaves_each_record_out() -> None:
         value = np.array([int(o) * 7 % 13 if chance.random() < depends else chance.randrange(13) for o in own])
         label = np.arange(owns) % 3
         cells = counted(own, value, None, owns, 13)
-        fits = fits_of(cells, cells, [label], minorities=False)
+        given = given_by(cells, [label], minorities=False)
         of_own, pairs = Counter(own.tolist()), Counter(zip(own.tolist(), value.tolist(), strict=True))
         tried = [row for row in range(number) if of_own[own[row]] > 1]
         right = sum(pairs[own[row], value[row]] > 1 for row in tried) / max(len(tried), 1)
@@ -146,11 +145,11 @@ def test_the_rule_leaves_each_record_out() -> None:
         if holds:
             miss = (1 - right) * math.log((1 - right) / (1 - chances)) if right < 1 else 0.0
             holds = len(tried) * (right * math.log(right / max(chances, 1e-9)) + miss) >= 11.5
-        assert (fits is not None) == holds, seed
-        if fits is not None:
+        assert given.any() == holds, seed
+        if holds:
             telling += 1
             for o in range(owns):
-                listed = fits.pairs.value[(fits.pairs.own == o) & fits.given[o]].tolist()
+                listed = cells.value[(cells.own == o) & given[o]].tolist()
                 assert listed == (sorted(v for (mine, v) in pairs if mine == o) if of_own[o] > 1 else [])
     assert 5 < telling < 40
 

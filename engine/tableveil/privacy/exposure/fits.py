@@ -6,7 +6,6 @@ rule needs no table of chances, and a record's own presence tells nothing.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,21 +16,8 @@ ALONE = 50
 """An own value of so many records is judged by itself."""
 
 
-@dataclass(frozen=True, eq=False)
-class Fits:
-    """The `pairs` of own values and values that fit; where an own value is not `given`, every value does."""
-
-    pairs: ValuePairs
-    given: Flags
-
-    def __call__(self, own: Codes, value: Codes) -> Flags:
-        """Whether each value fits the own value beside it."""
-        fits: Flags = (self.pairs.found(own, value) > 0) | ~self.given[own]
-        return fits
-
-
-def fits_of(cells: ValuePairs, people: ValuePairs, strata: Sequence[Codes], *, minorities: bool) -> Fits | None:
-    """The fits of own values, None if none gives the column; `cells` counts records, `people` people.
+def given_by(people: ValuePairs, strata: Sequence[Codes], *, minorities: bool) -> Flags:
+    """The own values that give a column, by the numbers of people with each value.
 
     Each of the `strata` says under which label an own value is: it must tell more than that. Own values are judged
     together; `minorities`, those of about as many people as well, and by themselves where these are many or alike.
@@ -58,8 +44,8 @@ def fits_of(cells: ValuePairs, people: ValuePairs, strata: Sequence[Codes], *, m
             found |= _alike(people, equal, under.of_own[stratum])
         given &= found & (tried > 0)
         if not given.any():
-            return None
-    return Fits(cells, given)
+            break
+    return given
 
 
 def _alike(people: ValuePairs, equal: Codes, of_label: Codes) -> Flags:

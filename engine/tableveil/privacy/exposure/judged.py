@@ -9,7 +9,7 @@ import numpy as np
 
 from tableveil.privacy.exposure.cells import Codes, Flags, ValuePairs, counted, counted_once
 from tableveil.privacy.exposure.determined import Agreement, ValueReadings, determined_by, seen_in
-from tableveil.privacy.exposure.fits import fits_of
+from tableveil.privacy.exposure.fits import given_by
 from tableveil.privacy.exposure.formulas import Formulas, Numbers, Reading, formulas_of_columns
 from tableveil.privacy.exposure.pairs import OwnValues, PairEvidence, telling_pairs
 from tableveil.privacy.exposure.ranges import by_ranges
@@ -92,8 +92,8 @@ def judge(table: Unchanged, own: Sequence[Readings], read: Callable[[int], Readi
     hidden = [one.hidden for one in table.own]
     agree, judged = list[tuple[int, int, Agreement]](), list[ColumnJudgement]()
     formulas, evidence = Formulas(table.rows, read_own, hidden), PairEvidence(table.columns, table.one_each)
-    for knows, i, codes, fits in telling_pairs(table.own, read_own, evidence):
-        judged.append(ColumnJudgement(frozenset([i]), knows, ByValues(codes, table.columns[i], fits)))
+    for knows, i, judgement in telling_pairs(table.own, read_own, evidence):
+        judged.append(ColumnJudgement(frozenset([i]), knows, judgement))
     for i, readings in enumerate(columns):
         cells = {j: table.cells(j, i) for j, hides in enumerate(hidden) if hides}
         judged += _by_one(table, i, cells)
@@ -162,14 +162,13 @@ def _by_one(table: Unchanged, i: int, cells: Mapping[int, ValuePairs]) -> Iterat
         if people is not None:
             of_people = counted_once(codes, held.value, people, of_records.owns, of_records.values)
         rare = of_people.of_own == 1
-        judged_people = of_people.pooled(rare, label)
-        judged = judged_people if people is None else of_records.pooled(rare, label)
         stratum = np.concatenate([label, np.arange(int(label.max(initial=0)) + 1)])
-        fits = fits_of(judged, judged_people, [stratum], minorities=True)
-        if fits is None:
+        given = given_by(of_people.pooled(rare, label), [stratum], minorities=True)
+        if not given.any():
             continue
         if own.positions is None:
-            judgement = ByValues(np.where(rare, len(label) + label, np.arange(len(label)))[codes], held, fits)
+            codes = np.where(rare, len(label) + label, np.arange(len(label)))[codes]
+            judgement = ByValues(codes, held, of_records.pooled(rare, label), given)
         else:
             judgement = by_ranges(own.codes, held, own.positions, of_own)
         yield ColumnJudgement(frozenset([i]), frozenset([j]), judgement)

@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 
 from tableveil.privacy.exposure.cells import Codes, Flags, counted, ranked, sampled
 from tableveil.privacy.exposure.determined import Hidden
-from tableveil.privacy.exposure.fits import Fits, fits_of
+from tableveil.privacy.exposure.fits import given_by
 from tableveil.privacy.exposure.formulas import Numbers, Reading
-from tableveil.privacy.exposure.rows import HeldValues
+from tableveil.privacy.exposure.rows import ByValues, HeldValues
 from tableveil.risk.unchanged import BINS, COINCIDENCES, FAR, SHARED
 
 SAMPLED = 1 << 13
 """The rows that show which pairs have to be looked at closely."""
 
-Telling = tuple[frozenset[int], int, Codes, Fits]
-"""The quasi-identifiers that tell of a column, and the column; their own values in the rows, and the fits of these."""
+Telling = tuple[frozenset[int], int, ByValues]
+"""The quasi-identifiers that tell of a column, the column, and the judgement."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,11 +61,11 @@ class PairEvidence:
             at[own] = stratum
         for i in close:
             held = self._columns[i]
-            cells = counted(own, held.value, held.rows.records, owns, held.values)
             of_people = counted(own[people], held.value[people], None, owns, held.values)
-            fits = fits_of(cells, of_people, list(of_own), minorities=False)
-            if fits is not None:
-                yield knows, i, own, fits
+            given = given_by(of_people, list(of_own), minorities=False)
+            if given.any():
+                cells = counted(own, held.value, held.rows.records, owns, held.values)
+                yield knows, i, ByValues(own, held, cells, given)
 
     @cached_property
     def _recurring(self) -> Flags:

@@ -4,7 +4,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.privacy.exposure.cells import Codes, ValuePairs, counted, ranked, totals
-from tableveil.privacy.exposure.fits import Fits
 from tableveil.privacy.exposure.rows import ByValues, HeldValues, compared
 from tableveil.risk.unchanged import ACCIDENT, OF_CHANCE
 
@@ -32,4 +31,4 @@ def by_ranges(code: Codes, held: HeldValues, positions: NDArray[np.float64], cel
         fitting.append(np.unique(at[fit] * held.values + value[fit]))
     keys = np.concatenate(fitting)
     pairs = ValuePairs(keys // held.values, keys % held.values, np.ones(len(keys), np.int64), number, held.values)
-    return ByValues(own, held, Fits(pairs, np.ones(number, np.bool_)))
+    return ByValues(own, held, pairs, np.ones(number, np.bool_))

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from tableveil.numeric.threads import one_core
 from tableveil.privacy.exposure.cells import Codes, Flags, ValuePairs, counted, ranked, spread, totals
-from tableveil.privacy.exposure.fits import Fits
 from tableveil.risk.unchanged import MOST_CELLS
 
 AT_ONCE = 1 << 21
@@ -109,20 +108,26 @@ class HeldValues:
 
 @dataclass(frozen=True, eq=False)
 class ByValues:
-    """A judgement by the values that fit an own value: `own` has those of the rows."""
+    """A judgement by the `pairs` of own values and values that fit: `own` has those of the rows.
+
+    Where an own value is not `given`, every value fits.
+    """
 
     own: Codes
     held: HeldValues
-    judged: Fits
+    pairs: ValuePairs
+    given: Flags
 
     def fits(self, mine: Codes, others: Codes) -> Flags:
         """See `Judgement`."""
-        return self.judged(self.own[mine], self.held.value[others])
+        own = self.own[mine]
+        fits: Flags = (self.pairs.found(own, self.held.value[others]) > 0) | ~self.given[own]
+        return fits
 
     def outside(self) -> Codes:
         """See `Judgement`."""
-        classes, sizes, given = self.held.rows.classes, self.held.rows.sizes, self.judged.given
-        held, pairs, owns = self.held.cells, self.judged.pairs, len(given)
+        classes, sizes, given = self.held.rows.classes, self.held.rows.sizes, self.given
+        held, pairs, owns = self.held.cells, self.pairs, len(given)
         own, listed = (codes[given[pairs.own]] for codes in (pairs.own, pairs.value))
         listing = np.bincount(listed, minlength=pairs.values)
         met = int(listing[held.value].sum())
