@@ -73,9 +73,8 @@ def _schemas(command: sql.CommandGetDbSchemas, tables: _Tables) -> pa.Table:
 
 def _all_tables(command: sql.CommandGetTables, tables: _Tables) -> pa.Table:
     name = _pattern(command.table_name_filter_pattern if command.HasField("table_name_filter_pattern") else "%")
-    read_tables = [table for table in _matching(command, tables) if name.fullmatch(table.name)]
-    if command.table_types and _TABLE not in command.table_types:
-        read_tables = []
+    is_wanted = not command.table_types or _TABLE in command.table_types
+    read_tables = [table for table in _matching(command, tables) if is_wanted and name.fullmatch(table.name)]
     found = [(CATALOG, table.schema, table.name, _TABLE) for table in read_tables]
     columns = [[row[place] for row in found] for place in range(len(_TABLES))]
     if not command.include_schema:
@@ -148,17 +147,11 @@ class _Type:
 
 _TYPES = (
     _Type("BOOLEAN", -7, 1),
-    _Type("TINYINT", -6, 3, 10, 0),
-    _Type("UTINYINT", -6, 3, 10, 0),
-    _Type("BIGINT", -5, 19, 10, 0),
-    _Type("UBIGINT", -5, 20, 10, 0),
+    *(_Type(*of, 10, 0) for of in (("TINYINT", -6, 3), ("UTINYINT", -6, 3), ("BIGINT", -5, 19), ("UBIGINT", -5, 20))),
     _Type("BLOB", -3, None, quote="'"),
     _Type("DECIMAL", 3, 38, 10, 38),
     _Type("HUGEINT", 3, 38, 10, 0),
-    _Type("INTEGER", 4, 10, 10, 0),
-    _Type("UINTEGER", 4, 10, 10, 0),
-    _Type("SMALLINT", 5, 5, 10, 0),
-    _Type("USMALLINT", 5, 5, 10, 0),
+    *(_Type(*of, 10, 0) for of in (("INTEGER", 4, 10), ("UINTEGER", 4, 10), ("SMALLINT", 5, 5), ("USMALLINT", 5, 5))),
     _Type("FLOAT", 7, 24, 2),
     _Type("DOUBLE", 8, 53, 2),
     _Type("VARCHAR", 12, None, quote="'"),

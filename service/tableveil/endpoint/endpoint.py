@@ -87,13 +87,8 @@ class Endpoint:
 
 
 def _remote(settings: EndpointSettings) -> RemoteService:
-    return RemoteService(
-        settings.service,
-        token_file=settings.token_file,
-        ca_certificate=settings.ca_certificate,
-        client_certificate=settings.client_certificate,
-        client_key=settings.client_key,
-    )
+    files = ("token_file", "ca_certificate", "client_certificate", "client_key")
+    return RemoteService(settings.service, **{name: getattr(settings, name) for name in files})
 
 
 def _transport(tls: TlsFiles | None) -> dict[str, Any]:

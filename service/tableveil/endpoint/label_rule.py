@@ -5,6 +5,7 @@ beside labels have their rule, too: a bound is no value, a rank only sorts, an a
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import accumulate, compress
 from typing import cast
@@ -60,7 +61,7 @@ class LabelRule:
                 self.misuses.append(words.cyclic_of_wide(node.sql(dialect="duckdb"), *wide))
         names = tree.named_selects if isinstance(tree, exp.Query) else []
         of = [filter(None, map(self.sources.meaning, items(tree, place))) for place in range(len(names))]
-        return tuple(compress(names, (any(one.part is not Part.RANK for one in together) for together in of)))
+        return tuple(compress(names, (any(one.part not in (Part.RANK, Part.TEXT) for one in all_) for all_ in of)))
 
     def _judge(self, node: exp.Expr) -> None:
         """Judges the use of an expression of labels; of a group, and of set operations, the use of all their parts."""
@@ -104,6 +105,14 @@ class LabelRule:
                 break
             in_tuple = in_tuple or isinstance(parent, exp.Tuple)
             child, parent = parent, parent.parent
+        if meaning.part is Part.TEXT:
+            if isinstance(parent, _PATTERNS) and child is parent.this:
+                self._alike(parent, child, meaning)
+            elif isinstance(parent, (exp.EQ, exp.NEQ, exp.In)) and not isinstance(parent.this, exp.Tuple):
+                written = [part for part in parent.iter_expressions() if part.find(exp.Column, exp.Query) is None]
+                with suppress(UnknownTextError):
+                    self._asked(meaning, [text for part in written for text in self._texts(part) or ()])
+            return
         if isinstance(parent, exp.Distinct) and child.arg_key == "on":
             self._apart([meaning])
         if parent is None or isinstance(parent, (exp.Group, exp.Distinct)):
@@ -199,10 +208,10 @@ class LabelRule:
         for text in texts:
             if text not in labels.by_text and text != ANY:
                 holding = labels.holding(text)
-                if holding is None or holding:
+                if holding is None or holding or meaning.part is Part.TEXT:
                     self.misuses.append(words.unlisted(column, text, holding or list(labels.by_text), bool(holding)))
                     return
-        if left_out := labels.left_out(texts):
+        if left_out := labels.left_out(texts) if meaning.part is Part.LABEL else ():
             known = [labels.by_text[text].rank for text in texts if text in labels.by_text]
             self.misuses.append(words.asked(column, texts, left_out, known[0] if len(known) == 1 else None))
         elif labels.is_untold and len(texts) > 1:
@@ -218,12 +227,12 @@ class LabelRule:
                 raise UnknownTextError
             met = self.sources.look.matching(condition, labels.by_text)
         except UnknownTextError:
-            self.misuses.append(words.unknown(meaning.of))
+            self.misuses += [words.unknown(meaning.of)] if meaning.part is Part.LABEL else []
             return
         if met:
             self._asked(meaning, met)
-        elif met is not None and not labels.are_values:
-            self._refused(meaning, node.key.upper())
+        elif met is not None and (meaning.part is Part.TEXT or not labels.are_values):
+            self.misuses.append(words.unlisted(meaning.of, node.expression.name, list(labels.by_text), False))
 
     def _is_limited(self, node: exp.Expr, child: exp.Expr, meaning: LabelMeaning) -> bool:
         """Whether a comparison of a bound says what it wants of labels on both sides, or none is there."""

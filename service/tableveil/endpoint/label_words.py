@@ -84,7 +84,7 @@ def unknown(column: LabelColumn) -> InvalidError:
 
 def cyclic_of_wide(written: str, column: LabelColumn, label: str) -> InvalidError:
     """A part of estimates that comes back again and again is asked for, and labels hold several of it."""
-    truncated = f"date_trunc('quarter', {column.name})" if column.of_time else f"{column.name} // 10 * 10"
+    truncated = f"date_trunc('month', {column.name})" if column.of_time else f"{column.name} // 10 * 10"
     return InvalidError.of(
         "LABELS_TOO_WIDE",
         FIELD,

@@ -28,13 +28,14 @@ class UnknownTextError(Exception):
 
 
 class Part(Enum):
-    """The part that a column has beside the labels that it belongs to, or an answer of a function of labels."""
+    """The part that a column has beside its labels; an answer of a function of labels, or texts that are estimates."""
 
     LABEL = "label"
     LOW = "from"
     HIGH = "to"
     RANK = "rank"
     ANSWER = "answer"
+    TEXT = "text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,15 +242,20 @@ class LookInFiles:
         if table.name.endswith(ESTIMATED):
             drawn = self._told(table, "column_name", "estimated_share > 0")
             kept = self._drawn_from(table).items() if drawn is not None else ()
-            is_kept = {name for name, _ in kept if types.get(name) == "VARCHAR" and (name,) not in (drawn or ())}
-            return {**found, **{name: (Part.LABEL, column) for name, column in kept if name in is_kept}}
+            for name, of in kept:
+                if types.get(name) == "VARCHAR":
+                    is_drawn = (name,) in (drawn or ())
+                    found[name] = (Part.TEXT, replace(of, table=table)) if is_drawn else (Part.LABEL, of)
+            return found
+        drawn = self._told(table, "column_name", "estimated_share > 0") if table.estimated else None
         for name, type_ in types.items():
             if type_ != "VARCHAR" or types.get(f"{name}_rank") != "INTEGER":
                 continue
             low, high = types.get(f"{name}_from", ""), types.get(f"{name}_to", "")
             levels = self._told(table, "levels", "column_name = ?", name)
             read_levels = tuple(map(int, levels[0][0].split(","))) if levels and levels[0][0] else ()
-            column = LabelColumn(table, name, low if low == high and low in _BOUNDS else "", read_levels)
+            known = table if drawn is None or (name,) in drawn else replace(table, estimated="")
+            column = LabelColumn(known, name, low if low == high and low in _BOUNDS else "", read_levels)
             labels = self.labels(column) if column.levels == (0,) else None
             if labels is not None and labels.are_values and labels.is_ordered and ANY not in labels.by_text:
                 continue
@@ -282,7 +288,8 @@ class LookInFiles:
 
     def _labels(self, column: LabelColumn) -> ReleasedLabels:
         """The labels of a column."""
-        names = [quoted(column.name), quoted(column.beside(Part.RANK))]
+        is_estimated = column.table.name.endswith(ESTIMATED)
+        names = [quoted(column.name), "0" if is_estimated else quoted(column.beside(Part.RANK))]
         names += [quoted(column.beside(part)) for part in (Part.LOW, Part.HIGH) if column.bounds]
         distinct = f"SELECT DISTINCT {', '.join(names)} FROM {self._path(column.table)}"
         rows = self._connection.execute(f"{distinct} WHERE {names[0]} IS NOT NULL ORDER BY 2").fetchall()

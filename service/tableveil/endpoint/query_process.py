@@ -411,7 +411,7 @@ def _values(
 def _told(error: Exception, request: Message) -> TableveilError:
     """The error for the caller, without a path, and without the text that DuckDB was given."""
     # DuckDB calls views lists of values where they have no column of a name.
-    message = str(error).partition("\n\nLINE ")[0].strip().replace("Values list", "Table")
+    message = " ".join(str(error).partition("\n\nLINE ")[0].split()).replace("Values list", "Table")
     paths = [request["directory"] if "directory" in request else str(Path(request["file"]).parent)]
     if isinstance(error, duckdb.OutOfMemoryException):
         return BusyError.of("OUT_OF_MEMORY", "statement", "more memory or disk than a query may take", "a smaller one")

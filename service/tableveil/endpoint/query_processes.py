@@ -201,8 +201,7 @@ class QueryProcess:
             # The pipe is closed already.
             return BusyError("STOPPING", "the endpoint is stopping")
         if self.query.must_stop or code == -signal.SIGXCPU:
-            actual = "a query that takes longer than one may"
-            return BusyError.of("QUERY_TIME", "statement", actual, "a smaller one")
+            return BusyError.of("QUERY_TIME", "statement", "a query that takes longer than one may", "a smaller one")
         # The kernel kills a process if the machine has no memory left.
         if code in (TOO_MUCH_MEMORY, -signal.SIGKILL):
             actual = "a query that takes more memory than one may"

@@ -140,12 +140,8 @@ class Readers:
                 self._answered_until = 0.0
             if remembered is not None and is_young and isinstance(error, UnreachableError | BusyError):
                 return remembered.reader
-            raise BusyError.of(
-                "SERVICE_GONE",
-                "service",
-                f"no answer of the service about who you are ({error.code})",
-                "one in the last 10 seconds",
-                "Try again; if it stays so, the operator has to look after the service, or the endpoint's token.",
-            ) from None
+            actual = f"no answer of the service about who you are ({error.code})"
+            hint = "Try again; if it stays so, the operator has to look after the service, or the endpoint's token."
+            raise BusyError.of("SERVICE_GONE", "service", actual, "one in the last 10 seconds", hint) from None
         self._remembered.keep(key, _Answer(reader, now, stamp))
         return reader

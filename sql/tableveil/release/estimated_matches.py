@@ -87,7 +87,9 @@ class EstimatedMatches:
     def count(self, estimated: exp.Table, by_value: Iterable[str]) -> MatchedEstimates:
         """The matches of these columns by their values, and of all others by their labels."""
         values = set(by_value)
-        named = [(name, f"own{i}", f"label{i}") for i, name in enumerate(self._names)]
+        # Nobody compares a column of which no row tells anything.
+        told = self._session.row(exp.select(*(exp.Count(this=column(name)) for name in self._names)).from_(estimated))
+        named = [(name, f"own{i}", f"label{i}") for i, name in enumerate(self._names) if told[i]]
         own = [column(own if name in values else label) for name, own, label in named]
         # Columns that keep their labels show them in the table; those of others are the classes'.
         shown = [column(name, "e") if name in values else column(label, "s") for name, _, label in named]
