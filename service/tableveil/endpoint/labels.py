@@ -247,13 +247,12 @@ class LookInFiles:
                     is_drawn = (name,) in (drawn or ())
                     found[name] = (Part.TEXT, replace(of, table=table)) if is_drawn else (Part.LABEL, of)
             return found
-        drawn = self._told(table, "column_name", "estimated_share > 0") if table.estimated else None
-        for name, type_ in types.items():
-            if type_ != "VARCHAR" or types.get(f"{name}_rank") != "INTEGER":
-                continue
+        named = [name for name, type_ in types.items() if (type_, types.get(f"{name}_rank")) == ("VARCHAR", "INTEGER")]
+        drawn = self._told(table, "column_name", "estimated_share > 0") if named and table.estimated else None
+        levels = dict(self._told(table, "column_name, levels", "levels <> ''") or ()) if named else {}
+        for name in named:
             low, high = types.get(f"{name}_from", ""), types.get(f"{name}_to", "")
-            levels = self._told(table, "levels", "column_name = ?", name)
-            read_levels = tuple(map(int, levels[0][0].split(","))) if levels and levels[0][0] else ()
+            read_levels = tuple(map(int, levels[name].split(","))) if name in levels else ()
             known = table if drawn is None or (name,) in drawn else replace(table, estimated="")
             column = LabelColumn(known, name, low if low == high and low in _BOUNDS else "", read_levels)
             labels = self.labels(column) if column.levels == (0,) else None
@@ -278,11 +277,11 @@ class LookInFiles:
             return {}
         return {name: of[1] for name, of in columns if of is not None and of[0] is Part.LABEL}
 
-    def _told(self, table: ReleaseTable, what: str, condition: str, *values: str) -> list[tuple[Any, ...]] | None:
+    def _told(self, table: ReleaseTable, what: str, condition: str) -> list[tuple[Any, ...]] | None:
         """Rows of the table by which a release tells of its columns; None if it has none."""
         path = self._path(replace(table, name=f"{table.name.removesuffix(ESTIMATED)}_columns"))
         try:
-            return self._connection.execute(f"SELECT {what} FROM {path} WHERE {condition}", values).fetchall()
+            return self._connection.execute(f"SELECT {what} FROM {path} WHERE {condition}").fetchall()
         except (duckdb.CatalogException, duckdb.BinderException):
             return None
 

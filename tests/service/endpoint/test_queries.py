@@ -113,6 +113,15 @@ def test_each_caller_is_told_of_the_tables_that_it_may_read(endpoint: Endpoint, 
         assert rows(eve, "SHOW TABLES") == []
 
 
+def test_statements_are_as_the_validation_suite_of_adbc_writes_them(ann: flight_sql.Connection) -> None:
+    assert len(rows(ann, "SELECT current_date;;;")) == 1
+    assert rows(ann, "SELECT * FROM discharges WHERE 1=0") == []
+    with ann.cursor() as cursor:
+        partitions, _ = cursor.adbc_execute_partitions("SELECT 42")
+        cursor.adbc_read_partition(partitions[0])
+        assert cursor.fetchall() == [(42,)]
+
+
 def test_parameters_have_names(ann: flight_sql.Connection) -> None:
     statement = "SELECT count(*) FROM discharges WHERE charge >= $least AND charge < $most OR charge = $least"
     assert rows(ann, statement, 15, 30) == [(10,)]
