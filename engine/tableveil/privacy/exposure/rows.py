@@ -173,16 +173,14 @@ def few_left(rows: ClassRows, looked_at: Flags, judgements: Sequence[Judgement],
         fit = np.ones(len(others), np.bool_)
         for judgement in judgements:
             fit &= judgement.fits(mine[group], others)
-        found[order[start : start + len(mine)]] = _number(rows, group[fit], others[fit], len(mine)) < k
+        group, others = group[fit], others[fit]
+        if rows.people is None:
+            left = totals(group, rows.records_of(others), len(mine))
+        else:
+            left = counted(group, rows.people[others], None, len(mine), int(rows.people.max()) + 1).different
+        found[order[start : start + len(mine)]] = left < k
     few[chosen] = found[alike]
     return few
-
-
-def _number(rows: ClassRows, group: Codes, others: Codes, groups: int) -> Codes:
-    if rows.people is None:
-        return totals(group, rows.records_of(others), groups)
-    people = int(rows.people.max(initial=0)) + 1
-    return np.bincount(np.unique(group * people + rows.people[others]) // people, minlength=groups)
 
 
 def compared(rows: ClassRows, chosen: Codes, most_rows: int | None = None) -> Iterator[tuple[int, Codes, Codes, Codes]]:

@@ -36,7 +36,8 @@ def plain_text(text: str) -> str:
 
 def concatenations(rows: ClassRows, value: Texts, own: Sequence[Texts], hidden: Sequence[bool]) -> Iterator[ByFormula]:
     """The formulas of pieces that give most of the values: their numbers stand for texts."""
-    few = [row for row in _some(rows, TRIED // 4) if len(value(row) or "") > 1][:FIRST_TRIED]
+    some = sampled(4, np.arange(len(rows)), TRIED // 4).tolist()
+    few = [row for row in some if len(value(row) or "") > 1][:FIRST_TRIED]
     if len(few) < LEAST_RECORDS:
         return
     first = [[text(row) or _MISSING for row in few] for text in own]
@@ -73,7 +74,8 @@ def _concatenated(
 ) -> ByFormula | None:
     """The formula of those of the possible pieces that give most values, if these are enough, and tell something."""
     order = [j for j, _ in possible[0]]
-    tried = [row for row in _some(rows, TRIED) if value(row) and all(own[j](row) for j in order)]
+    some = sampled(4, np.arange(len(rows)), TRIED).tolist()
+    tried = [row for row in some if value(row) and all(own[j](row) for j in order)]
     if len(tried) < LEAST_RECORDS:
         return None
     right = [sum(value(row) == _put(own, pieces, row) for row in tried) for pieces in possible]
@@ -86,12 +88,6 @@ def _concatenated(
     predicted = np.array([np.nan if _MISSING in text else codes.get(text, -1) for text in put], np.float64)
     chance = float((np.roll(numbers[tried], 1) == predicted[tried]).mean())
     return ByFormula(rows, numbers, tuple(sorted(order)), predicted, 0.0, 0.0, chance) if chance <= TELLING else None
-
-
-def _some(rows: ClassRows, most: int) -> list[int]:
-    """Rows in an order of their own, in which no class comes before the others."""
-    chosen: list[int] = sampled(4, np.arange(len(rows)), most).tolist()
-    return chosen
 
 
 def _cut(length: int | None) -> slice:
