@@ -21,19 +21,19 @@ def single_valued(
     No model is advised for columns that are `nearly_names` and have no such class: all of their values differ. It reads
     the tables of `spread_table` for rows that have to be collected.
     """
+    released = exp.select().from_(rows)
+    if plan.marker:
+        released = released.where(exp.Not(this=column(plan.marker)))
     for attribute in plan.policy.unprotected:
         if attribute.listed_elements is not None:
-            yield from _in_common(session, plan, attribute, rows)
+            yield from _in_common(session, plan, attribute, released)
             continue
         if session.traits.collects:
-            sensitive = [released.name for released in plan.diverse()].index(attribute.column)
+            sensitive = [each.name for each in plan.diverse()].index(attribute.column)
             name, kept = "value", exp.select().from_(table(spread_table(sensitive)))
             labels = [column(f"v{i}") for i, _ in enumerate(plan.quasi_identifiers())]
         else:
-            name, kept = attribute.column, exp.select().from_(rows.copy())
-            labels = [column(released.name) for released in plan.quasi_identifiers()]
-            if plan.marker:
-                kept = kept.where(exp.Not(this=column(plan.marker)))
+            name, kept, labels = attribute.column, released, [column(each.name) for each in plan.quasi_identifiers()]
         value: exp.Expr = column(name)
         of = plan.source.column(attribute.column)
         if has_spellings(session.embedded, kept.select(alias(value, "value")), of):
@@ -49,7 +49,7 @@ def single_valued(
 
 
 def _in_common(
-    session: WarehouseSession, plan: ReleasePlan, attribute: AttributePolicy, rows: exp.Table
+    session: WarehouseSession, plan: ReleasePlan, attribute: AttributePolicy, released: exp.Select
 ) -> Iterator[Warned]:
     """The warning about lists that no model names: in how many released classes all of them share an element."""
     elements, of = attribute.listed_elements, plan.source.column(attribute.column)
@@ -57,9 +57,7 @@ def _in_common(
     names = [f"v{i}" for i, _ in enumerate(plan.quasi_identifiers())]
     keys = [column(name) for name in names]
     named = [alias(column(label.name), name) for label, name in zip(plan.quasi_identifiers(), names, strict=True)]
-    kept = exp.select(*named, alias(column(attribute.column), "cell")).from_(rows.copy())
-    if plan.marker:
-        kept = kept.where(exp.Not(this=column(plan.marker)))
+    kept = released.select(*named, alias(column(attribute.column), "cell"))
     cells = sql(
         "SELECT $keys, cell, count(*) AS n, sum(count(*)) OVER (PARTITION BY $keys) AS size FROM $kept "
         "GROUP BY $keys, cell",
