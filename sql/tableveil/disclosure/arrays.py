@@ -130,11 +130,11 @@ def _part(session: Session, most: int, pool: bool) -> tuple[str, int]:
 
 def _order(arrays: dict[str, NDArray[Any]]) -> NDArray[np.intp]:
     """By class, and within one by numbers that do not depend on the order of the rows, but for accidents."""
-    mixed = np.zeros(len(arrays["class"]), np.uint64)
+    mixed, shifted = (np.zeros(len(arrays["class"]), np.uint64) for _ in range(2))
     for array in arrays.values():
         np.bitwise_xor(mixed, array, out=mixed, dtype=np.uint64, casting="unsafe")
         mixed *= _MIXED
-        mixed ^= mixed >> np.uint64(29)
+        mixed ^= np.right_shift(mixed, np.uint64(29), out=shifted)
     bits, places = (np.uint64(int(most).bit_length()) for most in (arrays["class"].max(initial=1), len(mixed)))
     if bits > _MOST_BITS:
         order: NDArray[np.intp] = np.lexsort((mixed, arrays["class"]))

@@ -127,7 +127,7 @@ Held = Callable[[], HeldRows]
 def totals(codes: Codes, times: Codes | None, number: int) -> Codes:
     """How often each code occurs: some `times` each, or once."""
     # Sums of whole numbers below 2^53 are exact.
-    return np.bincount(codes, weights=times, minlength=number).astype(np.int64)
+    return np.bincount(codes, weights=times, minlength=number).astype(np.int64, copy=False)
 
 
 def tally(keys: Codes, times: Codes | None, number: int) -> tuple[Codes, Codes]:

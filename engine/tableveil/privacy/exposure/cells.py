@@ -80,14 +80,16 @@ class ValuePairs:
 def totals(codes: Codes, records: Codes | None, number: int) -> Codes:
     """The records of each code."""
     if records is None:
-        return np.bincount(codes, minlength=number).astype(np.int64)
+        return np.bincount(codes, minlength=number).astype(np.int64, copy=False)
     # Sums of whole numbers below 2^53 are exact.
     return np.bincount(codes, weights=records, minlength=number).astype(np.int64)
 
 
 def counted(own: Codes, value: Codes, records: Codes | None, owns: int, values: int) -> ValuePairs:
     """Counts the pairs of rows; each row is one record, or as many as `records` says."""
-    keys = own * np.int64(values) + value
+    # Large arrays are dear to make: the system clears them first.
+    keys = own * np.int64(values)
+    keys += value
     if owns * values <= max(DENSE, SPARSE * len(keys)):
         counts = totals(keys, records, owns * values)
         different = np.flatnonzero(counts > 0)
