@@ -114,8 +114,7 @@ The JDBC driver wants the transactions' isolation (562) as such a number, too, a
 
 def _sql_info(wanted: Collection[int]) -> pa.Table:
     """The wanted facts, all of them if none is named; numbers without a fact are left out."""
-    chosen = set(wanted)
-    facts = {number: fact for number, fact in {**FACTS, **LIMITS}.items() if not chosen or number in chosen}
+    facts = {number: fact for number, fact in {**FACTS, **LIMITS}.items() if not wanted or number in wanted}
     children: list[list[Any]] = [[] for _ in _CHILDREN]
     types, offsets = [], []
     for number, fact in facts.items():

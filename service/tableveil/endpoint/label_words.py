@@ -7,9 +7,6 @@ from tableveil.endpoint.label_sources import LabelMeaning
 from tableveil.endpoint.labels import LabelColumn, Part
 from tableveil.errors import InvalidError, shortened
 
-LONGEST_PASTED = 2_000
-"""Characters of a list of labels that a hint repeats."""
-
 _WHAT = {Part.LABEL: "labels", Part.RANK: "ranks of the labels", Part.ANSWER: "an answer on the labels"}
 
 
@@ -32,6 +29,8 @@ def used(meaning: LabelMeaning, how: str, answer: str = "") -> InvalidError:
     expected = "labels that are compared, grouped and counted"
     if meaning.part is Part.ANSWER:
         return misread(found, "a part of the answer", "Write .low, .high, .certain or .possible after it, in brackets.")
+    if column.alone:
+        return misread(found, expected, f"Ask {column.table.name}, where {rank} stands beside them.")
     if how == "ORDER BY":
         hint = f"With GROUP BY, write ORDER BY min({rank}). Else select {rank} as well, and write ORDER BY {rank}."
         return misread(found, "an order by their rank", hint)
@@ -53,7 +52,9 @@ def used(meaning: LabelMeaning, how: str, answer: str = "") -> InvalidError:
 def asked(column: LabelColumn, texts: Sequence[str], left_out: Sequence[str], rank: int | None) -> InvalidError:
     """A comparison is true of some labels only that may stand for what is asked for."""
     what = shortened(", ".join(map(repr, texts[:3])))
-    certain = f", {column.beside(Part.RANK)} = {rank} for the label alone" if rank is not None else ""
+    certain = (
+        f", {column.beside(Part.RANK)} = {rank} for the label alone" if rank is not None and not column.alone else ""
+    )
     every = _every(column, [*texts, *left_out])
     return misread(
         f"{what} in {shortened(column.name)}, where {len(left_out):,} other labels of the release may stand for it",
@@ -66,7 +67,7 @@ def unlisted(column: LabelColumn, text: str, labels: Sequence[str], holding: boo
     """A text is asked for that is no label of a column whose labels stand for more than one value."""
     which = "the labels that it may be under" if holding else "those of these labels that it may be under"
     words = f"Write {_every(column, labels)} with {which}"
-    if holding and column.bounds:
+    if holding and column.bounds and not column.alone:
         value = f"DATE '{text}'" if column.of_time and len(text) == len("2024-01-01") else text
         words += f", tv_count_between({column.name}, {value}, {value}) for how many may be"
     found = f"{shortened(repr(text))}, which is no label in {shortened(column.name)}"
@@ -103,6 +104,5 @@ def overlapping(column: LabelColumn) -> str:
 
 
 def _every(column: LabelColumn, labels: Sequence[str]) -> str:
-    listed = ", ".join(quoted(label, "'") for label in labels)
-    every = f"{column.name} IN ({listed})"
-    return every if len(every) <= LONGEST_PASTED else f"GROUP BY {column.name}, since too many labels count,"
+    every = f"{column.name} IN ({', '.join(quoted(label, chr(39)) for label in labels)})"
+    return every if len(every) <= 2_000 else f"GROUP BY {column.name}, since too many labels count,"

@@ -52,13 +52,15 @@ class ReleaseTable:
 class LabelColumn:
     """A column of labels; `bounds` is the type of the two columns of bounds beside it, if there are any.
 
-    `levels` are the levels of its labels that the release tells; labels of level 0 are values.
+    `levels` are the levels of its labels that the release tells; labels of level 0 are values. Labels in a table of
+    estimates stand `alone`: that has no bounds and ranks of them.
     """
 
     table: ReleaseTable
     name: str
     bounds: str = ""
     levels: tuple[int, ...] = ()
+    alone: bool = False
 
     @property
     def of_time(self) -> bool:
@@ -244,8 +246,8 @@ class LookInFiles:
             kept = self._drawn_from(table).items() if drawn is not None else ()
             for name, of in kept:
                 if types.get(name) == "VARCHAR":
-                    is_drawn = (name,) in (drawn or ())
-                    found[name] = (Part.TEXT, replace(of, table=table)) if is_drawn else (Part.LABEL, of)
+                    own = (Part.LABEL, replace(of, alone=True)), (Part.TEXT, replace(of, table=table))
+                    found[name] = own[(name,) in (drawn or ())]
             return found
         named = [name for name, type_ in types.items() if (type_, types.get(f"{name}_rank")) == ("VARCHAR", "INTEGER")]
         drawn = self._told(table, "column_name", "estimated_share > 0") if named and table.estimated else None
