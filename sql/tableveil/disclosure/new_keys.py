@@ -224,14 +224,15 @@ def _recurring(
         *(_again(rows, larger, 0) for rows in (leavers, newcomers)),
         *(_among(rows, others, larger) for rows, others in ((leavers, stay), (newcomers, stayed))),
     )
-    alike = larger * _independent(before[gone[whole_before[gone]]], now[new[whole_now[new]]])
+    old, fresh = before[gone[whole_before[gone]]], now[new[whole_now[new]]]
+    alike = larger * _independent(old, fresh)
     if alike > by_chance:
         # Where each combination is there once, as by design, a row of it is in any other such table.
         regular = any(
             _twins(rows) < _independent(cells, cells) / 2
             for rows, cells in ((leavers + stayed, before[whole_before]), (newcomers + stay, now[whole_now]))
         )
-        by_chance = max(by_chance, alike if regular else 1 - math.exp(-alike))
+        by_chance = max(by_chance, alike if regular else max(_met(old, fresh, larger), _met(fresh, old, larger)))
     return int(np.minimum(leavers, newcomers).sum()), min(1.0, by_chance), int(smaller)
 
 
@@ -268,6 +269,12 @@ def _among(rows: NDArray[np.float64], others: NDArray[np.float64], larger: float
     if not rows.sum() or not others.sum():
         return 0.0
     return float((rows * (1 - (1 - others / others.sum()) ** larger)).sum() / rows.sum())
+
+
+def _met(rows: Cells, others: Cells, larger: float) -> float:
+    """How probable it is that one of these rows is among so many others, if their columns have nothing to do."""
+    shares = [np.bincount(others[:, i], minlength=2**16)[rows[:, i]] / len(others) for i in range(rows.shape[1])]
+    return float(np.mean(1 - np.exp(-larger * np.prod(shares, axis=0))))
 
 
 def _independent(before: Cells, now: Cells) -> float:
