@@ -8,7 +8,7 @@ from decimal import Decimal
 from tableveil.drafting.facts import ColumnFacts
 from tableveil.drafting.hierarchies import HierarchyProposal, propose_hierarchy
 from tableveil.drafting.lists import SeenLists
-from tableveil.drafting.meanings import Meaning, meaning_of, words_of
+from tableveil.drafting.meanings import Meaning, words_of
 from tableveil.drafting.roles import FEWEST_ROWS, guess_role, numbers_groups, tells_all_apart
 from tableveil.errors import shortened
 from tableveil.hierarchy import RuleHierarchy, ValueKind, label_values
@@ -199,7 +199,7 @@ def unit_columns(drafts: Sequence[ColumnDraft]) -> list[ColumnDraft]:
 
 def is_number_of_homes(name: str) -> bool:
     """Whether a column is called a number of households, or of the homes that they live in."""
-    return meaning_of(name) is Meaning.FAMILY or not _OF_HOMES.isdisjoint(words_of(name))
+    return not _OF_HOMES.isdisjoint(words_of(name)) and _OF_NO_NUMBERS.isdisjoint(words_of(name))
 
 
 _OF_HOMES = frozenset(
@@ -211,6 +211,11 @@ _OF_HOMES = frozenset(
     }
 )
 """Words in the names of columns that number households, or the homes that they live in."""
+
+_OF_NO_NUMBERS = frozenset(
+    ["size", "income", "type", "status", "name", "history", "members", "email", "mail", "ip", "web", "grosse", "taille"]
+)
+"""Words beside them in the names of columns that tell something else of these."""
 
 
 def combined_marks(drafts: Sequence[ColumnDraft]) -> list[tuple[str, ...]]:

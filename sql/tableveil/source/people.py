@@ -77,6 +77,10 @@ def check_rows_are_people(
     return faults, warnings
 
 
+MOST_IN_HOME = 50
+"""More rows of a value on average are of no home: a few kinds of families have many."""
+
+
 def hidden_numbers(source: Source, policy: Policy) -> list[str]:
     """The columns that are not released and could number people, beside the person column; households count already."""
     named = {policy.person_column, policy.record_column, *policy.also_count}
@@ -90,7 +94,7 @@ def households(policy: Policy, records: int, hidden: Mapping[str, int]) -> Itera
     """Warnings of hidden columns, of about so many values, whose names say that they number households of people."""
     countable = policy.k is not None and policy.release.left_behind is None and policy.method.units
     for name, different in hidden.items() if countable else ():
-        if is_number_of_homes(name) and 1 < different < NEARLY_ALL * records:
+        if is_number_of_homes(name) and max(1, records / MOST_IN_HOME) < different < NEARLY_ALL * records:
             yield Warned(
                 f"All people of a class may be of one household: k does not count the about {different:,} values of "
                 f"{shortened(name)} in {records:,} rows. With also_count: [{name}] every class has records of k of "

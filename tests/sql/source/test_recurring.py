@@ -116,6 +116,18 @@ def test_households_that_do_not_count_are_told_of(session: Session) -> None:
     assert facts(session, replace(policy, also_count=("household",))).warnings == ()
 
 
+@pytest.mark.parametrize(
+    ("name", "number"), [("marital-status", "i // 3"), ("household_size", "i // 3"), ("family", "i % 2")]
+)
+def test_kinds_of_families_are_no_households(session: Session, name: str, number: str) -> None:
+    session.execute(
+        f'CREATE OR REPLACE TABLE t AS SELECT i AS member, {number} AS "{name}", i % 4 AS ort FROM range(120) r(i)'
+    )
+    ort = AttributePolicy("ort", Role.QUASI_IDENTIFIER, SuppressionOnly())
+    attributes = (ort, AttributePolicy(name, Role.IDENTIFYING))
+    assert facts(session, replace(POLICY, attributes=attributes, person_column="member")).warnings == ()
+
+
 def test_people_with_one_row_each(session: Session) -> None:
     make(session, 2000, person="row")
     assert facts(session) == SourceFacts(2000, ())
