@@ -146,10 +146,10 @@ class NumberLine:
 
     @cached_property
     def _smooth(self) -> Floats:
-        """Smooth within the narrowest labels that are well filled; wider labels fill what these leave.
+        """Rows of each label, narrow labels first, fill what is missing to a monotone cubic through cumulated counts.
 
         Fine labels are released where values are dense, so a label's values do not lie as those of finer labels inside
-        it do: coarse rows fill the difference to a monotone cubic through the cumulated counts.
+        it do. The counts are those of the narrowest well-filled labels, with tempered shares of wider ones.
         """
         counts, cover, widths = self.labels.counts.astype(float), self.cover, self.widths
         total = self.total(tempered(cover, widths, counts, self.exact_mass, TEMPER))
@@ -159,20 +159,14 @@ class NumberLine:
         target = self._target(edges, mass, starts)
         filled, shares = self.exact_mass.copy(), np.zeros(cover.shape)
         sizes = (cover * widths).sum(1)
-        well_filled = np.unique(owner[owner >= 0])
         for size in np.unique(sizes[~self.exact]):
             added = np.zeros(len(widths))
             for label in np.flatnonzero((sizes == size) & ~self.exact):
                 inside = cover[label] > 0
                 part, there = cover[label, inside], filled[inside]
-                if label in well_filled:
-                    whole = target[inside] * part
-                    whole = whole / max(whole.sum(), 1e-12) * (counts[label] + there.sum())
-                    weights = np.maximum(whole - there, 0)
-                elif (owner[inside] >= -1).all() and there.sum() > 0:
-                    weights = part * widths[inside] * (there / widths[inside] + 0.5) ** TEMPER
-                else:
-                    weights = target[inside] * part + 1e-9
+                whole = target[inside] * part
+                whole *= (counts[label] + there.sum()) / max(whole.sum(), 1e-12)
+                weights = np.maximum(whole - there, 0)
                 if weights.sum() <= 0:
                     weights = part * widths[inside]
                 shares[label, inside] = weights / weights.sum()
