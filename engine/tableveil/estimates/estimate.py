@@ -29,8 +29,8 @@ _FAR = 8.0
 """No score is as far from 0: `draw` takes no chances that are nearer to 0 or 1 than 1e-12."""
 
 _MOST_GROUPS = 64
-_PRIOR = 100
-"""The records' weight of all groups in the spread of one."""
+_PRIOR = 1_000
+"""The records' weight of all groups in the spread of one: records of a class have one label, so few tell little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +70,19 @@ class TextLabels:
             lies under the label. A leaf lies under itself.
         leaves: Shape (leaves,): their labels' codes.
         counts: Shape (labels,): the released records of each.
+        unseen: How many leaves there may be that no record shows.
     """
 
     under: NDArray[np.bool_]
     leaves: Integers
     counts: Integers
+    unseen: float = 0.0
+
+
+def unseen(classes: Integers) -> float:
+    """How many leaves no class shows, at least, where each of the others has so many `classes` (Chao 1984)."""
+    once, twice = (classes == 1).sum(), (classes == 2).sum()
+    return float(once * (once - 1) / (2 * (twice + 1)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -217,7 +225,10 @@ def _ranked(codes: Integers, chances: Floats, labels: int) -> tuple[Integers, In
 
 
 class _Leaves:
-    """How rows of a text's labels are spread over leaves, apart for each value of the column that tells most."""
+    """How rows of a text's labels are spread over leaves, apart for each value of the column that tells most.
+
+    The leaves that no record shows are one more, of which a label has a share as of the others.
+    """
 
     def __init__(
         self, j: int, of: TextLabels, fitted: Rows, texts: dict[int, TextLabels], assumption: Assumption
@@ -237,13 +248,17 @@ class _Leaves:
             groups = np.bincount(pairs, minlength=number * len(counts)).reshape(number, -1).astype(float)
             groups *= counts.sum() / max(groups.sum(), 1)
             groups += _PRIOR * counts / max(counts.sum(), 1)
-        cover, ones = of.under.astype(float), np.ones(of.under.shape[1])
-        shares = [tempered(cover, ones, of_group, 0 * ones, assumption.exponent) for of_group in groups]
+        cover, widths, self._leaves = of.under.astype(float), np.ones(len(of.leaves)), of.leaves
+        if of.unseen:
+            share = np.where(np.isin(np.arange(len(cover)), of.leaves), 0.0, cover.mean(1))
+            cover, widths = np.column_stack([cover, share]), np.append(widths, of.unseen)
+            self._leaves = np.append(of.leaves, -1)
+        shares = [tempered(cover, widths, of_group, 0 * widths, assumption.exponent) for of_group in groups]
         ends = np.cumsum(np.concatenate(shares), axis=1)
         self._ends = ends / np.maximum(ends[:, -1:], 1e-300)
 
     def drawn(self, rows: Rows, chances: Floats) -> Integers:
-        """The leaves of rows: of each label's rows as many as its shares say; -1 for NULL."""
+        """The leaves of rows: of each label's rows as many as its shares say; -1 for NULL and for an unseen leaf."""
         labels, codes = len(self._of.counts), rows.codes[self._j]
         if self._given is not None:
             group = self._group[_codes(rows, self._given)]
@@ -254,7 +269,7 @@ class _Leaves:
         width = self._ends.shape[1]
         keys = (self._ends + np.arange(len(self._ends))[:, None]).ravel()
         places = np.searchsorted(keys, sorted_codes + at, side="right") - sorted_codes * width
-        leaves[order] = self._of.leaves[np.clip(places, 0, width - 1)]
+        leaves[order] = self._leaves[np.clip(places, 0, width - 1)]
         return leaves
 
 

@@ -111,7 +111,7 @@ OBJECTS = {
         "a released record, if the policy asks for estimates",
         {
             "<quasi-identifier>": (
-                "One value that its label allows, in the source's type; the label where no finer one is known."
+                "One value that its label allows, in the source's type, or NULL; the label where no finer one is known."
             ),
             "<other column>": "The value of the rows.",
             "class_id": "The number of the class.",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -37,7 +37,7 @@ from tableveil.backend import (
     text,
 )
 from tableveil.dictionary import Dictionary
-from tableveil.estimates import ASSUMPTIONS, MOST_FITTED, Assumption, Estimator, Levels, Rows, TextLabels
+from tableveil.estimates import ASSUMPTIONS, MOST_FITTED, Assumption, Estimator, Levels, Rows, TextLabels, unseen
 from tableveil.hierarchy import ValueKind
 from tableveil.release.columns import ReleasedColumn
 from tableveil.release.estimated_numbers import EstimatedNumbers, ReleasedBounds, estimated_numbers
@@ -214,7 +214,7 @@ class EstimatedTables:
         common = self._common(sampled)
         labelled = [(j, of) for j, of in enumerate(self._columns) if isinstance(of, _Labelled)]
         lines = {j: of.numbers.line for j, of in labelled if of.numbers is not None}
-        texts = {j: of.texts for j, of in labelled if of.texts is not None}
+        texts = self._with_unseen({j: of.texts for j, of in labelled if of.texts is not None})
         fitted = self._coded(sampled, common)
         drawn = bool(lines or texts)
         estimators = [Estimator(lines, texts, fitted, of, SEED) if drawn else None for of in assumptions]
@@ -244,6 +244,16 @@ class EstimatedTables:
             same = expression(f"l{i}.column_name = $of AND l{i}.label = $label", of=text(name), label=column(name, "c"))
             query = left_join(query, labels, same).select(expression(f"l{i}.rank AS k{i}"))
         self._session.stage(_CLASSES, query)
+
+    def _with_unseen(self, texts: dict[int, TextLabels]) -> dict[int, TextLabels]:
+        """The labels, with the number of leaves that the classes may hide."""
+        keys = [name for name, _ in self._keys]
+        places = {j: keys.index(self._columns[j].told.name) for j in texts}
+        counted = (f"SELECT {j}, k{i}, count(*) FROM {_CLASSES} GROUP BY 2" for j, i in places.items())
+        classes = {j: np.zeros(len(of.counts) + 1, np.int64) for j, of in texts.items()}
+        for j, rank, number_of in self._session.rows(" UNION ALL ".join(counted)) if texts else ():
+            classes[j][(rank or 0) - 1] = number_of
+        return {j: replace(of, unseen=unseen(classes[j][of.leaves])) for j, of in texts.items()}
 
     @cached_property
     def _place(self) -> str:

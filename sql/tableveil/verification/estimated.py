@@ -102,7 +102,10 @@ def _checked(
             joins.append(
                 f"LEFT JOIN {_UNDER} AS l{i} ON l{i}.name = {name} AND l{i}.label = {label} AND l{i}.leaf = {value}"
             )
-            outside.append(f"({value} IS DISTINCT FROM {label} AND l{i}.leaf IS NULL)")
+            # A text that no record shows is unknown; others may lie only under a label that has labels below it.
+            above = f"SELECT label FROM {_UNDER} WHERE name = {name} AND label <> leaf"
+            unknown = f"{value} IS NULL AND {label} IN ({above})"
+            outside.append(f"({value} IS DISTINCT FROM {label} AND l{i}.leaf IS NULL AND ({unknown}) IS NOT TRUE)")
     values = ", ".join(
         [*(f"c.{quoted(name)}" for name in judged.quasi_identifiers), *(f"e.{quoted(name)}" for name in plain)]
     )

@@ -14,6 +14,7 @@ from tableveil.estimates import (
     Rows,
     Shape,
     TextLabels,
+    unseen,
 )
 
 RELATED, *_ = ASSUMPTIONS
@@ -142,6 +143,31 @@ def test_texts_become_leaves_that_lie_under_their_labels(assumption: Assumption)
     assert all(under[code, place[leaf]] for code, leaf in zip(codes[codes < 6], found[codes < 6], strict=True))
     kept = np.isin(codes, of.leaves)
     assert (found[kept] == codes[kept]).all()
+
+
+def test_a_share_of_a_label_is_unknown_where_leaves_may_be_unseen() -> None:
+    under = np.array([[True, False], [False, True], [True, True]])
+    codes = np.repeat([0, 1, 2], [100, 100, 1_000])
+    rows = Rows({0: codes}, {}, {})
+    shares = []
+    for number in (0.0, 1.0, 4.0):
+        of = TextLabels(under, np.array([0, 1]), np.bincount(codes), number)
+        found = Estimator({}, {0: of}, rows, RELATED, 7).estimate(rows)[0].astype(int)
+        assert (found[:200] == codes[:200]).all()
+        shares.append(np.mean(found[200:] == -1))
+    # An unseen leaf weighs 0.5 ** 0.25, each other one 100.5 ** 0.25.
+    one = 0.5**0.25 / (2 * 100.5**0.25)
+    assert np.allclose(shares, [0, one / (1 + one), 4 * one / (1 + 4 * one)], atol=0.002)
+
+
+def test_leaves_that_few_classes_show_tell_how_many_none_does() -> None:
+    assert unseen(np.array([7, 9, 30])) == 0
+    assert unseen(np.array([1, 1, 1, 2, 9])) == 1.5
+    generator = np.random.default_rng(5)
+    for mean in (1.0, 2.0):
+        # Leaves of equally many classes in expectation, of which some have none.
+        classes = generator.poisson(mean, 10_000)
+        assert unseen(classes[classes > 0]) == pytest.approx((classes == 0).sum(), rel=0.1)
 
 
 def test_no_rows_and_one_row() -> None:

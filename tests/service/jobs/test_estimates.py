@@ -101,6 +101,22 @@ def test_ordinary_questions_are_nearly_right(database: Database, session: Sessio
     assert estimated[2] == pytest.approx(old, rel=0.1)
 
 
+def test_texts_that_the_release_may_hide_are_unknown(database: Database, session: Session, run: Run) -> None:
+    people(session)
+    session.execute("UPDATE people SET town = 't' || floor(60 * (hash(cost, age) % 1000 / 1000) ** 3)::INT")
+    towns = InlineLevels(tuple((f"t{i}", f"region {i % 4}", "*") for i in range(60)))
+    age, town, cost = LOCAL.attributes
+    run(database, replace(LOCAL, attributes=(age, replace(town, hierarchy=towns), cost)))
+    unknown, hidden, labels = session.row(
+        "SELECT count(*) FILTER (e.town IS NULL), "
+        "(SELECT count(*) FROM people WHERE town NOT IN (SELECT town FROM out)), "
+        "count(*) FILTER (e.town IS NULL AND c.town <> '*' AND c.town NOT LIKE 'region%') "
+        "FROM out_estimated AS e JOIN out_classes AS c USING (class_id)"
+    )
+    assert 0 < unknown < 2 * hidden
+    assert labels == 0
+
+
 def test_equal_releases_have_equal_estimates(database: Database, session: Session, run: Run) -> None:
     people(session)
     run(database, LOCAL)
@@ -202,6 +218,7 @@ def test_comments_and_columns_say_how_much_is_estimated(database: Database, sess
             "UPDATE out_estimated SET age = 99 WHERE age < 50",
             "UPDATE out_estimated_3 SET age = NULL",
             "UPDATE out_estimated SET town = 'region 0'",
+            "UPDATE out_estimated_2 SET town = NULL",
             "UPDATE out_estimated_5 SET cost = cost + 1",
             "UPDATE out_estimated SET class_id = class_id + 1",
             "UPDATE out_estimated SET estimated = FALSE",
