@@ -13,6 +13,9 @@ LEAST_IN_GROUP = 30
 _MOST_COUNTED = 0.9
 """A share of all rows: counts of nearly everybody are right whatever is estimated."""
 
+_AT_ONCE = 300
+"""More counts in one statement take DuckDB minutes."""
+
 _TRIES = 200
 AGGREGATES = {
     "mean": "avg({})",
@@ -116,8 +119,10 @@ class RandomQuestions:
 
 def counts(connection: duckdb.DuckDBPyConnection, table: str, conditions: list[str]) -> list[int]:
     """The rows of a table that meet each condition."""
-    listed = ", ".join(f"count(*) FILTER ({condition})" for condition in conditions)
-    ((*found,),) = connection.execute(f"SELECT {listed} FROM {table}").fetchall()
+    found: list[int] = []
+    for first in range(0, len(conditions), _AT_ONCE):
+        listed = ", ".join(f"count(*) FILTER ({condition})" for condition in conditions[first : first + _AT_ONCE])
+        found += connection.execute(f"SELECT {listed} FROM {table}").fetchall()[0]
     return found
 
 
