@@ -248,12 +248,14 @@ class _Leaves:
             groups = np.bincount(pairs, minlength=number * len(counts)).reshape(number, -1).astype(float)
             groups *= counts.sum() / max(groups.sum(), 1)
             groups += _PRIOR * counts / max(counts.sum(), 1)
-        cover, widths, self._leaves = of.under.astype(float), np.ones(len(of.leaves)), of.leaves
-        if of.unseen:
-            share = np.where(np.isin(np.arange(len(cover)), of.leaves), 0.0, cover.mean(1))
-            cover, widths = np.column_stack([cover, share]), np.append(widths, of.unseen)
-            self._leaves = np.append(of.leaves, -1)
-        shares = [tempered(cover, widths, of_group, 0 * widths, assumption.exponent) for of_group in groups]
+        cover, ones = of.under.astype(float), np.ones(len(of.leaves))
+        # All labels but leaves may have unseen ones, as many as they have of the others, each as one without a record.
+        part = np.where(np.isin(np.arange(len(cover)), of.leaves), 0.0, cover.mean(1))
+        more = of.unseen * part * 0.5**TEMPER
+        hidden = more / np.maximum(more + cover @ (counts[of.leaves] + 0.5) ** TEMPER, 1e-300)
+        shares = [tempered(cover, ones, of_group, 0 * ones, assumption.exponent) for of_group in groups]
+        shares = [np.column_stack([of_group * (1 - hidden[:, None]), hidden]) for of_group in shares]
+        self._leaves = np.append(of.leaves, -1)
         ends = np.cumsum(np.concatenate(shares), axis=1)
         self._ends = ends / np.maximum(ends[:, -1:], 1e-300)
 

@@ -58,7 +58,7 @@ _TAIL = 0.999
 _WELL_FILLED = 0.5
 """A label with more records of its own than this share of those of the labels inside it tells how dense its part is."""
 
-_TILT = 0.6
+_TILT = 0.55
 """A tilted label has this share more at one end, and less at the other."""
 
 
