@@ -88,8 +88,11 @@ class EstimatedMatches:
         """The matches of these columns by their values, and of all others by their labels."""
         values = set(by_value)
         # Nobody compares a column of which no row tells anything.
-        told = self._session.row(exp.select(*(exp.Count(this=column(name)) for name in self._names)).from_(estimated))
+        counted = [exp.Count(this=column(name)) for name in self._names]
+        told = self._session.row(exp.select(*counted).from_(estimated)) if counted else ()
         named = [(name, f"own{i}", f"label{i}") for i, name in enumerate(self._names) if told[i]]
+        if not named:
+            return MatchedEstimates(0, 0.0, 0.0)
         own = [column(own if name in values else label) for name, own, label in named]
         # Columns that keep their labels show them in the table; those of others are the classes'.
         shown = [column(name, "e") if name in values else column(label, "s") for name, _, label in named]
