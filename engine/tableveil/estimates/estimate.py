@@ -80,7 +80,10 @@ class TextLabels:
 
 
 def unseen(classes: Integers) -> float:
-    """How many leaves no class shows, at least, where each of the others has so many `classes` (Chao 1984)."""
+    """How many leaves no class shows, at least, where each of the others has so many `classes`.
+
+    Chao (1984), in the form of Chao (2005) that needs no leaf of two classes.
+    """
     once, twice = (classes == 1).sum(), (classes == 2).sum()
     return float(once * (once - 1) / (2 * (twice + 1)))
 
